@@ -1,0 +1,1 @@
+"""Pure printers of a :class:`packager.program.Program`: no files, no clock, no randomness, no onnx."""
