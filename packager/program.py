@@ -297,7 +297,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Program:
-    """A lowered network.  ``buffers`` are addressed by name; ``body`` runs in order.
+    """A lowered network.  ``buffers`` are addressed by name; ``constants`` are those in use; ``body`` runs in order.
 
     ``arena_bytes`` and ``arena_align`` are 0 until planned.  ``lanes`` is the float vector width the body was made for.
     """

@@ -1,38 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Types, status codes and compiler macros that every kernel and every generated file uses.
- *  Freestanding C99 with the vector extension of gcc and clang; includes no libc header but stdint/stddef. */
+ *  Freestanding C99 with the vector extension of gcc and clang; includes no libc header but stdint and stddef. */
 #ifndef EP_BASE_H
 #define EP_BASE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-/** Result of every entry point. */
-typedef enum ep_status {
-    EP_OK = 0,
-    EP_E_NULL = 1,    /* a pointer is NULL */
-    EP_E_ALIGN = 2,   /* the arena or the weights are not aligned as the header says */
-    EP_E_SIZE = 3,    /* the arena is too small */
-    EP_E_SHAPE = 4,   /* a run-time dimension is outside its bounds */
-    EP_E_INDEX = 5,   /* a data-dependent index is out of range */
-    EP_E_VERSION = 6, /* header and source, or weights and source, do not belong together */
-    EP_E_IO = 7,      /* a file or the console failed (ports and programs only) */
-    EP_E_THREAD = 8   /* the port could not start its threads */
-} ep_status;
+#include "ep_status.h"
 
 #define EP_INLINE static inline __attribute__((always_inline))
 #define EP_NOINLINE __attribute__((noinline))
 #define EP_RESTRICT __restrict
-#define EP_MAX2(a, b) ((a) > (b) ? (a) : (b))
 
 #if defined(__clang__)
 #define EP_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define EP_UNROLL _Pragma("GCC unroll 64")
-#endif
-
-#ifndef EP_ALIGNED
-#define EP_ALIGNED(n) __attribute__((aligned(n)))
 #endif
 
 /* float lanes of the widest vector register; generated code checks that it was made for the same number */
