@@ -69,12 +69,12 @@ def _declarations(program: Program, prefix: str, ids: dict[str, str]) -> list[st
         "",
         f"extern const uint8_t {prefix}_weights[{upper}_WEIGHTS_SIZE];",
         "",
-        f"/** Make ctx ready.  `arena` has {upper}_ARENA_SIZE bytes at a multiple of {upper}_ARENA_ALIGN and stays yours. */",
+        f"/** Make ctx ready.  `arena` has {upper}_ARENA_SIZE bytes at a multiple of {upper}_ARENA_ALIGN. */",
         f"ep_status {prefix}_init({ctx} *ctx, void *arena, size_t arena_bytes);",
         "/** The same with weights from elsewhere (mapped file, external flash); they are checked. */",
         f"ep_status {prefix}_init_weights({ctx} *ctx, void *arena, size_t arena_bytes, const void *weights,",
-        f"                             size_t weights_bytes);",
-        "/** One inference on what the input pointers hold.  Inputs may be overwritten, outputs stay until the next call. */",
+        "                             size_t weights_bytes);",
+        "/** One inference on what the input pointers hold.  Inputs may be overwritten. */",
         f"ep_status {prefix}_invoke({ctx} *ctx);",
         "/** Copy the inputs in, invoke, copy the outputs out. */",
         f"ep_status {prefix}_run({ctx} *ctx{run_parameters(program, ids)});",
@@ -84,9 +84,7 @@ def _declarations(program: Program, prefix: str, ids: dict[str, str]) -> list[st
             "/** Run on a pool of threads (ep_parallel.h); NULL goes back to the calling thread alone. */",
             f"void {prefix}_set_pool({ctx} *ctx, struct ep_pool *pool);",
         ]
-    lines += [
-        f"{port.dtype.c_type} *{prefix}_input_{ids[port.name]}({ctx} *ctx);" for port in program.inputs
-    ]
+    lines += [f"{port.dtype.c_type} *{prefix}_input_{ids[port.name]}({ctx} *ctx);" for port in program.inputs]
     lines += [
         f"const {port.dtype.c_type} *{prefix}_output_{ids[port.name]}(const {ctx} *ctx);" for port in program.outputs
     ]

@@ -74,10 +74,10 @@ class SourcePrinter:
             *(f'#include "ep/{header}"' for header in headers),
             "",
             f"#if EP_F32_LANES != {self.program.lanes}",
-            f'#error "this file is specialised for vectors of {self.program.lanes} floats: build it with its profile\'s flags"',
+            f'#error "this file is specialised for {self.program.lanes} float lanes: use the profile\'s flags"',
             "#endif",
             "",
-            "/* hooks, to be defined on the compiler's command line: where hot code goes, what happens around a step */",
+            "/* hooks for the compiler's command line: where hot code goes, what happens around a step */",
             *_hook("EP_FAST_CODE", ""),
             *_hook("EP_PROFILE_BEGIN(step)", "((void)0)"),
             *_hook("EP_PROFILE_END(step)", "((void)0)"),
@@ -247,8 +247,7 @@ class SourcePrinter:
         lines += [_port_row(index, port) for index, port in enumerate((*program.inputs, *program.outputs))]
         lines += ["};", "static const ep_step_info steps[] = {"]
         lines += [
-            f"    {{{c_string(call.kernel.name)}, {c_string(call.source)}, {call.macs}u}},"
-            for call in program.body
+            f"    {{{c_string(call.kernel.name)}, {c_string(call.source)}, {call.macs}u}}," for call in program.body
         ] or ['    {"", "", 0u},']
         lines += [
             "};",
@@ -337,9 +336,8 @@ def _invoke_lines(index: int, call: KernelCall) -> Iterator[str]:
 
 
 def _port_row(index: int, port: Port) -> str:
-    return (
-        f"    {{{c_string(port.name)}, {c_string(port.dtype.label)}, {len(port.dims)}, port_{index}_dims, {port.bytes}u}},"
-    )
+    fields = [c_string(port.name), c_string(port.dtype.label), str(len(port.dims)), f"port_{index}_dims"]
+    return f"    {{{', '.join(fields)}, {port.bytes}u}},"
 
 
 def _shapes(call: KernelCall) -> str:

@@ -6,7 +6,7 @@ import enum
 
 
 class EmbedStyle(enum.Enum):
-    """EMBED: ``#embed`` (clang 19 and later); INCBIN: an assembler file (gcc); ARRAY: plain C text (firmware exports)."""
+    """EMBED: ``#embed`` (clang 19 and later); INCBIN: an assembler file (gcc); ARRAY: plain C text."""
 
     EMBED = "embed"
     INCBIN = "incbin"

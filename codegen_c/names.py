@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _C_WORDS = (
-    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false"
+    "auto break case char const continue default do double else enum extern float for goto if inline int long "
+    "register restrict return short signed sizeof static struct switch typedef union unsigned "
+    "void volatile while bool true false"
 )
 _CPP_WORDS = (
-    "alignas alignof and asm bitand bitor catch char8_t char16_t char32_t class compl concept const_cast decltype delete "
-    "dynamic_cast explicit export friend mutable namespace new noexcept not nullptr operator or private protected public "
-    "reinterpret_cast requires static_assert static_cast template this thread_local throw try typeid typename using "
-    "virtual wchar_t xor"
+    "alignas alignof and asm bitand bitor catch char8_t char16_t char32_t class compl concept const_cast decltype "
+    "delete dynamic_cast explicit export friend mutable namespace new noexcept not nullptr operator or private "
+    "protected public reinterpret_cast requires static_assert static_cast template this thread_local throw try "
+    "typeid typename using virtual wchar_t xor"
 )
 _OPENCL_WORDS = "kernel global local constant half complex imaginary image2d_t sampler_t uchar ushort uint ulong"
 _LIBRARY_WORDS = "main errno stdin stdout stderr std ep memcpy memset memmove exit abort signal time linux unix arm"
@@ -38,7 +39,7 @@ def model_prefix(name: str) -> str:
 
 
 def identifiers(names: Iterable[str]) -> dict[str, str]:
-    """Identifiers for ``names``, distinct also when upper-cased (they become macros); the same input gives the same result.
+    """Identifiers for ``names``, distinct also when upper-cased (they become macros); stable.
 
     They are used behind the model's prefix, so they may begin with a digit or be a keyword.
     """

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 @dataclass(frozen=True)
 class Bounded:
-    """A dimension known only at run time, between ``minimum`` and ``maximum`` inclusive; memory is planned at the maximum."""
+    """A dimension known only at run time, ``minimum`` to ``maximum`` inclusive; memory is planned at the latter."""
 
     name: str
     minimum: int
@@ -243,7 +243,7 @@ class Kernel:
 
     Its arguments, in order: outputs, inputs, scratch (if the call has one), expression function (if any), descriptor
     (if any), ``ptrdiff_t begin, ptrdiff_t end`` (if ``splits``).  ``variadic``: the inputs come as one
-    ``const void *const *``.  ``fallible``: it returns ``ep_status`` (it checks data-dependent indices); others return void.
+    ``const void *const *``.  ``fallible``: it checks indices and returns ``ep_status``; others return void.
     A missing optional input is passed as NULL.
     """
 

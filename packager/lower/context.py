@@ -61,7 +61,9 @@ class LoweringContext:
         try:
             return DType.of(label)
         except KeyError:
-            raise ModelError(Problem("EP0211", f"{label} tensors are not supported", f"tensor '{value.name}'")) from None
+            raise ModelError(
+                Problem("EP0211", f"{label} tensors are not supported", f"tensor '{value.name}'")
+            ) from None
 
     def format(self, value: ir.Value) -> Format:
         """The memory format the layout pass chose for ``value``."""
@@ -136,8 +138,7 @@ class LoweringContext:
     def place_inside(self, value: ir.Value, target: ir.Value, element_offset: int) -> bool:
         """Let the producer of ``value`` write straight into ``target`` (Concat by aliasing).
 
-        False when ``value`` is a constant, a graph input or output, already a view, or read as part of another target; the
-        caller then copies.
+        False when ``value`` is a constant, a graph input or output, or already a view; the caller then copies.
         """
         held = self._values.get(value)
         if not isinstance(held, Buffer) or held.alias is not None or value.is_graph_input() or value.is_graph_output():

@@ -63,7 +63,7 @@ def node_model(
     domain: str = "",
     **attributes: Any,
 ) -> onnx.ModelProto:
-    """A model of one node; ``constants`` become initializers, ``order`` is the node's input list ('' leaves one out)."""
+    """A model of one node; ``constants`` become initializers, ``order`` lists the inputs ('' leaves one out)."""
     constants = constants or {}
     names = list(order) if order is not None else [*inputs, *constants]
     node = oh.make_node(op_type, names, list(outputs), name="node", domain=domain, **attributes)
@@ -143,7 +143,16 @@ def run_program(
         for path, data in emit(program, embed=EmbedStyle.INCBIN).items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_bytes(data)
-        command = ["gcc", "-std=c99", "-shared", "-fPIC", "-fno-strict-aliasing", "-ffp-contract=fast", *WARNINGS, *flags]
+        command = [
+            "gcc",
+            "-std=c99",
+            "-shared",
+            "-fPIC",
+            "-fno-strict-aliasing",
+            "-ffp-contract=fast",
+            *WARNINGS,
+            *flags,
+        ]
         command += [*ISAS[isa][1], f"-I{RUNTIME / 'include'}", "-Iinclude", "-o", "network.so"]
         command += [f"src/{prefix}.c", f"src/{prefix}_weights.S"]
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
@@ -170,7 +179,9 @@ def _call(model: _Model, feeds: Mapping[str, Array]) -> dict[str, Array]:
         port = model.outputs[index]
         raw = ctypes.string_at(model.output(ctypes.addressof(ctx), index), port.bytes)
         dims = (ctypes.c_ssize_t * port.rank).from_address(port.dims) if port.rank else ()
-        results[port.name.decode()] = np.frombuffer(raw, DType.of(port.dtype.decode()).numpy).reshape(tuple(dims)).copy()
+        results[port.name.decode()] = (
+            np.frombuffer(raw, DType.of(port.dtype.decode()).numpy).reshape(tuple(dims)).copy()
+        )
     return results
 
 
