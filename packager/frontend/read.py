@@ -1,0 +1,171 @@
+"""Read an ONNX file: one clear error for everything that is not a model, external data only from the model's folder."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from packager.errors import ModelError, Problem
+
+_BITS = {
+    onnx.TensorProto.BOOL: 8,
+    onnx.TensorProto.INT8: 8,
+    onnx.TensorProto.UINT8: 8,
+    onnx.TensorProto.INT16: 16,
+    onnx.TensorProto.UINT16: 16,
+    onnx.TensorProto.FLOAT16: 16,
+    onnx.TensorProto.BFLOAT16: 16,
+    onnx.TensorProto.INT32: 32,
+    onnx.TensorProto.UINT32: 32,
+    onnx.TensorProto.FLOAT: 32,
+    onnx.TensorProto.INT64: 64,
+    onnx.TensorProto.UINT64: 64,
+    onnx.TensorProto.DOUBLE: 64,
+    onnx.TensorProto.INT4: 4,
+    onnx.TensorProto.UINT4: 4,
+}
+"""Bits per element of the types whose byte count can be checked."""
+
+
+def read_file(path: Path) -> tuple[onnx.ModelProto, str]:
+    """The model in ``path`` with its external data loaded, and the sha256 of all bytes read.
+
+    ``path`` may be a directory that holds exactly one ``.onnx`` file.  Raises ModelError.
+    """
+    path = _model_file(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelError(Problem("EP0101", f"the model cannot be read: {error.strerror}", str(path))) from error
+    digest = hashlib.sha256(data)
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(data)
+    except DecodeError as error:
+        raise ModelError(
+            Problem(
+                "EP0102",
+                f"the file is not an ONNX model, or it is truncated ({len(data)} bytes)",
+                str(path),
+                "export or download it again; `onnx.checker` reads complete files only",
+            )
+        ) from error
+    if not model.HasField("graph"):
+        raise ModelError(
+            Problem("EP0102", "the file is not an ONNX model: it has no graph", str(path), "give an .onnx file")
+        )
+    _load_external_data(model, path, digest)
+    return model, digest.hexdigest()
+
+
+def digest_of(model: onnx.ModelProto) -> str:
+    """The sha256 of a model that was handed over in memory."""
+    return hashlib.sha256(model.SerializeToString(deterministic=True)).hexdigest()
+
+
+def tensors(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+    """Every tensor stored in ``graph``: initializers, attributes, and those of its subgraphs."""
+    yield from graph.initializer
+    for sparse in graph.sparse_initializer:
+        yield sparse.values
+        yield sparse.indices
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.TENSOR:
+                yield attribute.t
+            yield from attribute.tensors
+            for subgraph in subgraphs(attribute):
+                yield from tensors(subgraph)
+
+
+def subgraphs(attribute: onnx.AttributeProto) -> Iterator[onnx.GraphProto]:
+    """The graphs held by an attribute."""
+    if attribute.type == onnx.AttributeProto.GRAPH:
+        yield attribute.g
+    yield from attribute.graphs
+
+
+def check_tensor_sizes(model: onnx.ModelProto, where: str) -> None:
+    """Refuse tensors whose stored bytes do not fit their shape (a damaged file)."""
+    problems = []
+    for tensor in tensors(model.graph):
+        bits = _BITS.get(tensor.data_type)
+        if bits is None or not tensor.HasField("raw_data"):
+            continue
+        needed = -(-math.prod(tensor.dims) * bits // 8)
+        if len(tensor.raw_data) != needed or any(dim < 0 for dim in tensor.dims):
+            what = f"tensor '{tensor.name}' holds {len(tensor.raw_data)} bytes, its shape {list(tensor.dims)} needs {needed}"
+            problems.append(Problem("EP0102", what, where, "the file is damaged: export or download it again"))
+    if problems:
+        raise ModelError(problems)
+
+
+def _model_file(path: Path) -> Path:
+    if path.is_dir():
+        found = sorted(path.glob("*.onnx"))
+        if len(found) == 1:
+            return found[0]
+        what = f"the directory holds {len(found)} .onnx files" if found else "the directory holds no .onnx file"
+        raise ModelError(Problem("EP0101", what, str(path), "give the path of the .onnx file itself"))
+    if not path.exists():
+        raise ModelError(Problem("EP0101", "the model file does not exist", str(path), "check the path"))
+    return path
+
+
+def _load_external_data(model: onnx.ModelProto, path: Path, digest: hashlib._Hash) -> None:
+    """Replace references to files beside the model by their bytes; all missing or escaping files are named at once."""
+    problems: dict[str, Problem] = {}
+    for tensor in _external_tensors(model):
+        location = {entry.key: entry.value for entry in tensor.external_data}
+        try:
+            _load_tensor(tensor, location, path, digest)
+        except ModelError as error:
+            problems.setdefault(error.problems[0].what, error.problems[0])
+    if problems:
+        raise ModelError(list(problems.values()))
+
+
+def _external_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    for tensor in tensors(model.graph):
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            yield tensor
+    for function in model.functions:
+        for tensor in tensors(onnx.GraphProto(node=function.node)):
+            if tensor.data_location == onnx.TensorProto.EXTERNAL:
+                what = f"a model-local function ({function.name}) keeps a tensor in external data"
+                raise ModelError(Problem("EP0105", what, f"tensor '{tensor.name}'", "store it inside the model"))
+
+
+def _load_tensor(tensor: onnx.TensorProto, location: dict[str, str], path: Path, digest: hashlib._Hash) -> None:
+    where = f"{path}: tensor '{tensor.name}'"
+    name = location.get("location", "")
+    folder = path.parent.resolve()
+    file = (folder / name).resolve()
+    if not name or not file.is_relative_to(folder):
+        what = f"external data location '{name}' leaves the model folder"
+        raise ModelError(
+            Problem("EP0106", what, where, "keep the data file beside the model; links must stay inside, too")
+        )
+    if not file.is_file():
+        raise ModelError(Problem("EP0105", f"external data file '{name}' is missing", where, f"put it in {folder}"))
+    try:
+        offset = int(location.get("offset", "0"))
+        length = int(location.get("length", "-1"))
+    except ValueError:
+        raise ModelError(Problem("EP0105", f"external data of '{name}' has a bad offset or length", where)) from None
+    size = file.stat().st_size
+    if offset < 0 or offset > size or offset + max(length, 0) > size:
+        what = f"external data file '{name}' has {size} bytes, but {max(length, 0)} from offset {offset} on are needed"
+        raise ModelError(Problem("EP0105", what, where, "the data file is truncated: export or download it again"))
+    with file.open("rb") as stream:
+        stream.seek(offset)
+        data = stream.read(length if length >= 0 else -1)
+    digest.update(data)
+    tensor.raw_data = data
+    tensor.data_location = onnx.TensorProto.DEFAULT
+    del tensor.external_data[:]
