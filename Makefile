@@ -1,0 +1,51 @@
+# Everything a fresh machine needs is installed by the targets themselves.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check format tools clean
+
+## demo: train nothing, install, build the digits example for this machine and a Raspberry Pi 4, run and measure it
+demo: $(STAMP)
+	$(BIN)/python examples/digits/demo.py
+
+## test: install the tools the tests need (apt packages when root), then lint and test
+test: $(STAMP) tools check
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+## check: lint, format, types, boundaries
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	@if command -v clang-format >/dev/null; then \
+	  git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror; \
+	else echo "clang-format is not installed: C format not checked"; test -z "$$CI"; fi
+
+## format: rewrite sources in the project's style
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	git ls-files '*.c' '*.h' | xargs clang-format -i
+
+## tools: system packages of the test suite; without root the tests that need a missing one are skipped with the reason
+tools:
+	@missing=""; \
+	command -v qemu-aarch64 >/dev/null || missing="$$missing qemu-user"; \
+	command -v qemu-system-arm >/dev/null || missing="$$missing qemu-system-arm"; \
+	test -x /usr/sbin/sshd || missing="$$missing openssh-server"; \
+	command -v gcc >/dev/null || missing="$$missing gcc"; \
+	command -v clang-format >/dev/null || missing="$$missing clang-format"; \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
+	elif [ -n "$$missing" ]; then echo "not installed:$$missing"; fi
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check -e '.[test]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
