@@ -1,0 +1,154 @@
+"""Give every buffer of a program its place in the arena."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from packager.memory.check import check_plan
+from packager.memory.inplace import Group, join_in_place
+from packager.memory.lifetimes import Storage, occupancies
+from packager.memory.offsets import Rectangle, place, tallest_column
+from packager.memory.order import search_order
+from packager.memory.report import MemoryReport, Placement
+from packager.program import Buffer, KernelCall, Operand, Port, Program
+from packager.progress import Progress, silent
+
+
+def plan(program: Program, *, optimize: str = "speed", progress: Progress = silent) -> tuple[Program, MemoryReport]:
+    """``program`` with its calls in the best order found and an offset for every buffer, checked, and what it costs.
+
+    Every ``optimize`` mode plans alike: an order that needs less memory costs no time.  Buffers nothing touches are
+    dropped.  Arena offsets are multiples of ``max(16, 4 * lanes)``, which becomes the arena's alignment.
+    """
+    del optimize
+    progress("planning memory")
+    align = max(16, 4 * program.lanes)
+    storage = Storage(program)
+    given = tuple(range(len(program.body)))
+    found = search_order(storage, align)
+    best = _layout(storage, given, align)
+    if found != given:
+        other = _layout(storage, found, align)
+        best = other if other.arena_bytes < best.arena_bytes else best
+    planned = _apply(storage, best, align)
+    check_plan(program, planned)
+    return planned, _report(storage, best)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    order: tuple[int, ...]
+    groups: tuple[Group, ...]
+    offsets: tuple[int, ...]
+    arena_bytes: int
+
+    def root_offsets(self) -> dict[str, int]:
+        return {
+            root: offset + displacement
+            for group, offset in zip(self.groups, self.offsets, strict=True)
+            for root, displacement in group.members.items()
+        }
+
+
+def _layout(storage: Storage, order: Sequence[int], align: int) -> _Layout:
+    groups = join_in_place(storage, order, occupancies(storage, order), align)
+    rectangles = _rectangles(groups, align)
+    offsets = place(rectangles)
+    ends = (offset + rectangle.size for offset, rectangle in zip(offsets, rectangles, strict=True))
+    return _Layout(tuple(order), tuple(groups), offsets, max(ends, default=0))
+
+
+def _rectangles(groups: Sequence[Group], align: int) -> list[Rectangle]:
+    return [
+        Rectangle(next(iter(group.members)), -(-group.size // align) * align, group.first, group.last)
+        for group in groups
+    ]
+
+
+def _apply(storage: Storage, layout: _Layout, align: int) -> Program:
+    offsets = layout.root_offsets()
+    roots = set(offsets)
+    placed: dict[str, Buffer] = {}
+    for buffer in storage.program.buffers:
+        span = storage.span(buffer)
+        if span.root in roots:
+            placed[buffer.name] = replace(storage.buffers[buffer.name], offset=offsets[span.root] + span.begin)
+
+    def operand(old: Operand | None) -> Operand | None:
+        return placed[old.name] if isinstance(old, Buffer) else old
+
+    def port(old: Port) -> Port:
+        return replace(old, operand=placed[old.operand.name]) if isinstance(old.operand, Buffer) else old
+
+    def call(old: KernelCall) -> KernelCall:
+        return replace(
+            old,
+            outputs=tuple(placed[output.name] for output in old.outputs),
+            inputs=tuple(operand(given) for given in old.inputs),
+            scratch=placed[old.scratch.name] if old.scratch is not None else None,
+        )
+
+    program = storage.program
+    return replace(
+        program,
+        inputs=tuple(port(old) for old in program.inputs),
+        outputs=tuple(port(old) for old in program.outputs),
+        buffers=tuple(placed.values()),
+        body=tuple(call(program.body[number]) for number in layout.order),
+        arena_bytes=layout.arena_bytes,
+        arena_align=align,
+    )
+
+
+def _report(storage: Storage, layout: _Layout) -> MemoryReport:
+    offsets = layout.root_offsets()
+    pieces = occupancies(storage, layout.order)
+    placements = tuple(
+        Placement(
+            root,
+            min((piece.first for piece in pieces[root]), default=0),
+            max((piece.last for piece in pieces[root]), default=0),
+            offsets[root],
+            storage.size(root),
+            storage.buffers[root].logical_bytes,
+        )
+        for root in pieces
+    )
+    step, live = _peak(placements, layout, len(layout.order) + 2)
+    sizes = {placement.name: placement.logical_bytes for placement in placements}
+    names = sorted(live, key=lambda name: (-sizes[name], name))
+    running = 0 < step <= len(layout.order)
+    return MemoryReport(
+        arena_bytes=layout.arena_bytes,
+        lower_bound=sum(sizes[name] for name in live),
+        stored_bound=tallest_column(_rectangles(layout.groups, 1)),
+        steps=len(layout.order),
+        peak_step=step,
+        peak_source=storage.program.body[layout.order[step - 1]].source if running else "",
+        peak_tensors=tuple(names),
+        placements=placements,
+        reordered=layout.order != tuple(range(len(layout.order))),
+        in_place=sum(len(group.members) - 1 for group in layout.groups),
+    )
+
+
+def _peak(placements: Sequence[Placement], layout: _Layout, steps: int) -> tuple[int, list[str]]:
+    """The step whose live tensors have the most logical bytes, and their names; what shares memory counts once."""
+    group_of = {root: number for number, group in enumerate(layout.groups) for root in group.members}
+    largest, peak_step, peak_names = -1, 0, list[str]()
+    ordered = sorted(placements, key=lambda placement: (-placement.bytes, placement.name))
+    by_step: list[list[Placement]] = [[] for _ in range(steps)]
+    for placement in ordered:
+        for step in range(placement.first, placement.last + 1):
+            by_step[step].append(placement)
+    for step, live in enumerate(by_step):
+        counted: list[Placement] = []
+        for one in live:
+            shared = (other for other in counted if group_of[other.name] == group_of[one.name])
+            if not any(one.offset < o.offset + o.bytes and o.offset < one.offset + one.bytes for o in shared):
+                counted.append(one)
+        total = sum(placement.logical_bytes for placement in counted)
+        if total > largest:
+            largest, peak_step, peak_names = total, step, [placement.name for placement in counted]
+    return peak_step, peak_names
