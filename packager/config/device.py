@@ -18,10 +18,10 @@ from packager.errors import ConfigError, Problem
 
 DEFAULT_WORKDIR = "~/.cache/edgepack"
 
-Seconds = Annotated[float, Field(gt=0, strict=False)]
+Seconds = Annotated[float, Field(gt=0, strict=False, allow_inf_nan=False)]
 PathText = Annotated[Path, Field(strict=False), WithJsonSchema({"type": "string"})]
 
-_SPEC = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>\[[0-9A-Fa-f:.%]+\]|[^@:\s\[\]]+)(?::(?P<port>\d+))?")
+_SPEC = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>\[[0-9A-Fa-f:.]+(?:%\w+)?\]|[^@:\s\[\]]+)(?::(?P<port>\d+))?")
 
 
 class DeviceSettings(Strict):

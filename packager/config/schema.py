@@ -109,23 +109,28 @@ def _keys_at(model: type[BaseModel], path: KeyPath) -> list[str]:
     """The keys a mapping at ``path`` may have."""
     current: Any = model
     for part in path:
-        if isinstance(current, type) and issubclass(current, BaseModel):
-            fields = {field.alias or name: field.annotation for name, field in current.model_fields.items()}
-            current = _model_in(fields.get(str(part)))
-    if isinstance(current, type) and issubclass(current, BaseModel):
-        return [field.alias or name for name, field in current.model_fields.items()]
-    return []
+        current = _inside(current, part)
+    current = _model_in(current)
+    return [field.alias or name for name, field in current.model_fields.items()] if current else []
 
 
-def _model_in(annotation: Any) -> Any:
-    """The model class inside ``X | None``, ``tuple[X, ...]`` or ``dict[str, X]``."""
+def _inside(annotation: Any, part: str | int) -> Any:
+    """The annotation of ``part`` within a model, ``dict[str, X]`` or ``tuple[X, ...]``, each perhaps ``| None``."""
+    model = _model_in(annotation)
+    if model is not None:
+        return {field.alias or name: field.annotation for name, field in model.model_fields.items()}.get(str(part))
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is dict:
+        return arguments[1]
+    return arguments[0] if origin is tuple else None
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The model class that ``annotation`` is, or is when it is not None."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    if typing.get_origin(annotation) in {typing.Union, types.UnionType, tuple, dict, Annotated}:
-        for argument in typing.get_args(annotation):
-            found = _model_in(argument)
-            if found is not None:
-                return found
+    if typing.get_origin(annotation) in {typing.Union, types.UnionType}:
+        return next((found for found in map(_model_in, typing.get_args(annotation)) if found), None)
     return None
 
 

@@ -17,6 +17,8 @@ from packager.errors import ConfigError, Problem
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
 
+_SCALAR_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null")}
+
 KeyPath = tuple[str | int, ...]
 
 
@@ -61,8 +63,8 @@ class _PlainLoader(yaml.SafeLoader):
 def read_document(file: Path) -> Document:
     """Read ``file``, a mapping at the top; ConfigError (EP0302) says what is wrong and on which line."""
     text = _text(file)
-    loader = _PlainLoader(text)
     try:
+        loader = _PlainLoader(text)
         root = loader.get_single_node()
         if not isinstance(root, yaml.MappingNode):
             raise _fault(file, 1, "the file must be a mapping of keys to values")
@@ -71,10 +73,11 @@ def read_document(file: Path) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise _fault(file, mark.line + 1 if mark else 1, f"not valid YAML: {error.problem}") from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise _fault(file, 1, f"not valid YAML: {str(error).splitlines()[0]}") from None
-    finally:
-        loader.dispose()
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise _fault(file, line, f"not valid YAML: character U+{error.character:04X} is not allowed") from None
+    except RecursionError:
+        raise _fault(file, 1, "not valid YAML: nested too deep") from None
     assert isinstance(data, dict)
     return Document(file, data, positions)
 
@@ -111,7 +114,19 @@ def _construct(
             positions[*path, index] = Position(file, item.start_mark.line + 1)
             items.append(_construct(loader, item, (*path, index), file, positions))
         return tuple(items)
-    return loader.construct_object(node)
+    return _scalar(loader, node, file)
+
+
+def _scalar(loader: _PlainLoader, node: yaml.Node, file: Path) -> object:
+    line = node.start_mark.line + 1
+    if node.tag not in _SCALAR_TAGS:
+        raise _fault(
+            file, line, f"'{node.value}' is neither text, a number, true, false nor null; quote it to make it text"
+        )
+    try:
+        return loader.construct_object(node)
+    except (ValueError, KeyError, IndexError, OverflowError):
+        raise _fault(file, line, f"'{node.value[:40]}' is not a {node.tag.rpartition(':')[2]}") from None
 
 
 def _pairs(node: yaml.MappingNode, file: Path) -> Iterator[tuple[str, int, yaml.Node]]:
