@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -135,20 +136,51 @@ class LoweringContext:
             )
         )
 
+    def define(self, output: ir.Value, array: npt.NDArray[np.generic]) -> None:
+        """Make ``output`` a compile-time constant: no call."""
+        self._arrays[output] = array
+        self._values[output] = self.constant(array, output.name or "constant")
+
+    def can_view(self, offset_bytes: int) -> bool:
+        """Whether a view that begins ``offset_bytes`` into a buffer is as well aligned as kernels expect of a buffer."""
+        return offset_bytes % max(16, 4 * self.isa.lanes) == 0
+
+    def is_graph_port(self, operand: Operand | None) -> bool:
+        """Whether ``operand`` shares memory with a graph input or output."""
+        if not isinstance(operand, Buffer):
+            return False
+        root = self._root(operand)
+        return any(
+            isinstance(held, Buffer)
+            and self._root(held) == root
+            and (value.is_graph_input() or value.is_graph_output())
+            for value, held in self._values.items()
+        )
+
     def place_inside(self, value: ir.Value, target: ir.Value, element_offset: int) -> bool:
         """Let the producer of ``value`` write straight into ``target`` (Concat by aliasing).
 
-        False when ``value`` is a constant, a graph input or output, or already a view; the caller then copies.
+        Where ``value`` is a view of the whole of another buffer (Reshape), that buffer moves.  False when it cannot: a
+        constant, a graph input or output, a part of something else already, another memory format, or an offset
+        that is not aligned as kernels expect; the caller then copies.
         """
-        held = self._values.get(value)
-        if not isinstance(held, Buffer) or held.alias is not None or value.is_graph_input() or value.is_graph_output():
-            return False
         base = self.buffer(target)
-        placed = Buffer(
-            held.name, held.dtype, held.dims, held.format, held.pool, (base.name, element_offset * base.dtype.size)
-        )
-        self.buffers[held.name] = placed
-        self._values[value] = placed
+        held = self._values.get(value)
+        offset = element_offset * base.dtype.size
+        if not isinstance(held, Buffer) or held.format != base.format or not self.can_view(offset):
+            return False
+        root = held = self.buffers[held.name]
+        while root.alias is not None:
+            parent = self.buffers[root.alias[0]]
+            if root.alias[1] != 0 or root.stored_bytes != parent.stored_bytes or not parent.format.is_plain:
+                return False
+            root = parent
+        if self.is_graph_port(root) or root.name == self._root(base):
+            return False
+        self.buffers[root.name] = replace(root, alias=(base.name, offset))
+        for other, operand in self._values.items():
+            if isinstance(operand, Buffer) and operand.name == root.name:
+                self._values[other] = self.buffers[root.name]
         return True
 
     def call(
@@ -189,6 +221,13 @@ class LoweringContext:
         return ModelError(Problem("EP0212", f"{node.op_type}: {what}", f"node {describe(node)}", hint))
 
     # -- internals ----------------------------------------------------------------------------------------------
+
+    def _root(self, buffer: Buffer) -> str:
+        """The name of the buffer that owns the memory of ``buffer``."""
+        buffer = self.buffers[buffer.name]
+        while buffer.alias is not None:
+            buffer = self.buffers[buffer.alias[0]]
+        return buffer.name
 
     def _unique(self, stem: str) -> str:
         name, count = stem, 1
