@@ -1,0 +1,121 @@
+"""The one interface through which programs run somewhere: here, in an emulator, on a device."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Protocol
+
+from packager.errors import DeviceError, Problem
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a program ended: exit code (negative: a signal) and what it wrote."""
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def error_text(self) -> str:
+        """The last lines of stderr, for messages."""
+        return self.stderr.decode("utf-8", "replace").strip()[-800:]
+
+
+class Workspace(Protocol):
+    """A private directory where the programs run; it is gone when its context ends, however that happens."""
+
+    def put(self, name: str, data: bytes | Path, *, executable: bool = False) -> None:
+        """Write a file atomically: under a temporary name first, renamed when complete.
+
+        Raises DeviceError when there is no space or the device disappears.
+        """
+
+    def get(self, name: str) -> bytes:
+        """The contents of a file; DeviceError when there is none."""
+
+    def run(self, argv: Sequence[str], *, timeout: float | None = None) -> Completed:
+        """Run the program ``argv[0]`` of this workspace (through the launcher, if any) in this directory.
+
+        DeviceError on timeout (seconds) or when the device disappears; a failing program is a result, not an error.
+        """
+
+    def shell(self, script: str, *, timeout: float | None = None) -> Completed:
+        """Run a POSIX sh script on the machine itself, never through the launcher."""
+
+
+class Transport(Protocol):
+    """A place programs can run."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+
+    @property
+    def emulated(self) -> bool:
+        """Whether time measured there says nothing about a device."""
+
+    def workspace(self) -> AbstractContextManager[Workspace]:
+        """A new private directory."""
+
+    def exclusive(self, seconds: float) -> AbstractContextManager[None]:
+        """Keep other benchmarks away for at most ``seconds``; DeviceError when one is running."""
+
+
+def check_ok(done: Completed, what: str, where: str) -> Completed:
+    """``done`` when it exited with 0, else DeviceError EP0720 with the program's last words."""
+    if done.exit_code == 0:
+        return done
+    if done.exit_code == 126 or b"Exec format error" in done.stderr:
+        raise wrong_architecture(what, where, done)
+    ended = f"signal {-done.exit_code}" if done.exit_code < 0 else f"exit code {done.exit_code}"
+    raise DeviceError(Problem("EP0720", f"{what} failed with {ended}: {done.error_text or 'no message'}", where))
+
+
+def wrong_architecture(what: str, where: str, done: Completed) -> DeviceError:
+    """The error for a program the machine cannot run at all."""
+    return DeviceError(
+        Problem(
+            "EP0705",
+            f"{what} cannot run on this machine: {done.error_text or 'wrong architecture'}",
+            where,
+            "build for the device's own architecture (`edgepack targets`), or name a launcher such as qemu-aarch64",
+        )
+    )
+
+
+def shell_command(argv: Sequence[str], launcher: Sequence[str]) -> str:
+    """``argv`` as a quoted sh command; ``argv[0]`` is a file of the current directory, behind the launcher."""
+    return shlex.join([*launcher, f"./{argv[0]}", *argv[1:]])
+
+
+def upload(workspace: Workspace, files: Mapping[str, bytes | Path], *, executables: Sequence[str]) -> None:
+    """Put all ``files``; those named in ``executables`` may run."""
+    for name, data in files.items():
+        workspace.put(name, data, executable=name in executables)
+
+
+@contextlib.contextmanager
+def terminate_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP unwind like Ctrl-C, so that devices are left clean; only in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    previous = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
