@@ -56,7 +56,7 @@ def plan_faults(original: Program, planned: Program) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Reading:
-    """Bytes ``begin`` to ``end`` of ``buffer``: ``author`` wrote them, to a buffer that starts ``base`` bytes from it."""
+    """Bytes ``begin`` to ``end`` of ``buffer``: ``author`` wrote them, to a buffer that starts ``base`` from it."""
 
     buffer: str
     begin: int
@@ -87,10 +87,12 @@ class _Memory:
 
     def read(self, name: str, begin: int, size: int) -> Iterator[_Reading]:
         """Runs of equal authorship among the bytes that have been written."""
-        at = self._cells(begin, begin + size) if size else slice(0, 0)
+        if not size:
+            return
+        at = self._cells(begin, begin + size)
         authors, bases = self._authors[at], self._bases[at]
         changes = np.flatnonzero((np.diff(authors) != 0) | (np.diff(bases) != 0)) + 1
-        firsts = [0, *changes.tolist()] if len(authors) else []
+        firsts = [0, *changes.tolist()]
         for first, last in zip(firsts, [*firsts[1:], len(authors)], strict=True):
             if authors[first] != -1:
                 start, end = self._cuts[at.start + first], self._cuts[at.start + last]
