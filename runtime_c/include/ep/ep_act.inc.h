@@ -1,82 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The activations for one vector width; ep_act.h includes this once per width, after defining EP_ACT_FN (names),
- * EP_ACT_T (the vector), EP_ACT_INTS (its integer twin, vectors only), EP_ACT_MAX, EP_ACT_MIN and EP_ACT_CALL
- * (a function of ep_math.h on this width). */
+/* Body of ep_act.h for one width, EP_VW; see there for the contract. */
+#include "ep_width.inc.h"
 
-#ifdef EP_ACT_INTS
-#define EP_ACT_IF_NEGATIVE(x, yes, no) EP_ACT_FN(ep_act_select)((EP_ACT_INTS)((x) < 0.0f), (yes), (no))
-
-EP_INLINE EP_ACT_T EP_ACT_FN(ep_act_select)(const EP_ACT_INTS mask, const EP_ACT_T yes, const EP_ACT_T no)
+/* min(max(x, low), high); a NaN stays a NaN */
+EP_INLINE EP_F EP_FN(ep_act_clamp)(const EP_F x, const float low, const float high)
 {
-    return (EP_ACT_T)(((EP_ACT_INTS)yes & mask) | ((EP_ACT_INTS)no & ~mask));
-}
-#endif
-
-/** min(max(x, low), high); a NaN stays a NaN. */
-EP_INLINE EP_ACT_T EP_ACT_FN(ep_act_clamp)(const EP_ACT_T x, const float low, const float high)
-{
-    const EP_ACT_T raised = EP_ACT_MAX(low, x);
-    return EP_ACT_MIN(high, raised);
+    return EP_FN(ep_min)(EP_FN(ep_splat)(high), EP_FN(ep_max)(EP_FN(ep_splat)(low), x));
 }
 
-EP_INLINE EP_ACT_T EP_ACT_FN(ep_act_sigmoid)(const EP_ACT_T x)
+EP_INLINE EP_F EP_FN(ep_act)(const EP_F x, const ep_act act)
 {
-    return 1.0f / (1.0f + EP_ACT_CALL(ep_exp, -x));
-}
-
-EP_INLINE EP_ACT_T EP_ACT_FN(ep_act_elu)(const EP_ACT_T x, const float alpha)
-{
-    const EP_ACT_T below = alpha * (EP_ACT_CALL(ep_exp, x) - 1.0f);
-    return EP_ACT_IF_NEGATIVE(x, below, x);
-}
-
-EP_INLINE EP_ACT_T EP_ACT_FN(ep_act_gelu)(const EP_ACT_T x)
-{
-    const EP_ACT_T scaled = x * 0.70710678118654752440f;
-    return 0.5f * x * (1.0f + EP_ACT_CALL(ep_erf, scaled));
-}
-
-EP_INLINE EP_ACT_T EP_ACT_FN(ep_act_gelu_tanh)(const EP_ACT_T x)
-{
-    const EP_ACT_T inner = 0.79788456080286535588f * (x + 0.044715f * x * x * x);
-    return 0.5f * x * (1.0f + EP_ACT_CALL(ep_tanh, inner));
-}
-
-/** See ep_act.h. */
-EP_INLINE EP_ACT_T EP_ACT_FN(ep_act)(const EP_ACT_T x, const ep_act act)
-{
+    const EP_F zero = EP_FN(ep_splat)(0.0f);
     switch (act.kind) {
     case EP_ACT_RELU:
-        return EP_ACT_MAX(0.0f, x);
+        return EP_FN(ep_max)(zero, x);
     case EP_ACT_CLIP:
-        return EP_ACT_FN(ep_act_clamp)(x, act.alpha, act.beta);
+        return EP_FN(ep_act_clamp)(x, act.alpha, act.beta);
     case EP_ACT_LEAKY_RELU:
-        return EP_ACT_IF_NEGATIVE(x, act.alpha * x, x);
+        return EP_FN(ep_select)(EP_FN(ep_lt)(x, zero), act.alpha * x, x);
     case EP_ACT_SIGMOID:
-        return EP_ACT_FN(ep_act_sigmoid)(x);
+        return EP_FN(ep_sigmoid)(x);
     case EP_ACT_TANH:
-        return EP_ACT_CALL(ep_tanh, x);
+        return EP_FN(ep_tanh)(x);
     case EP_ACT_HARD_SIGMOID:
-        return EP_ACT_FN(ep_act_clamp)(act.alpha * x + act.beta, 0.0f, 1.0f);
+        return EP_FN(ep_act_clamp)(act.alpha * x + act.beta, 0.0f, 1.0f);
     case EP_ACT_HARD_SWISH:
-        return x * EP_ACT_FN(ep_act_clamp)(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f);
+        return x * EP_FN(ep_act_clamp)(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f);
     case EP_ACT_SILU:
-        return x * EP_ACT_FN(ep_act_sigmoid)(x);
+        return x * EP_FN(ep_sigmoid)(x);
     case EP_ACT_ELU:
-        return EP_ACT_FN(ep_act_elu)(x, act.alpha);
+        return EP_FN(ep_select)(EP_FN(ep_lt)(x, zero), act.alpha * EP_FN(ep_expm1)(x), x);
     case EP_ACT_GELU:
-        return EP_ACT_FN(ep_act_gelu)(x);
+        return EP_FN(ep_gelu)(x);
     case EP_ACT_GELU_TANH:
-        return EP_ACT_FN(ep_act_gelu_tanh)(x);
+        return EP_FN(ep_gelu_tanh)(x);
+    case EP_ACT_SOFTPLUS:
+        return EP_FN(ep_softplus)(x);
+    case EP_ACT_MISH:
+        return EP_FN(ep_mish)(x);
     default:
         return x;
     }
 }
 
-#undef EP_ACT_FN
-#undef EP_ACT_T
-#undef EP_ACT_INTS
-#undef EP_ACT_MAX
-#undef EP_ACT_MIN
-#undef EP_ACT_IF_NEGATIVE
-#undef EP_ACT_CALL
+#include "ep_width_end.inc.h"
