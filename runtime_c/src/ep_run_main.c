@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** `<name>-run INPUT OUTPUT`: one inference.
+ *
+ *  INPUT holds the raw inputs one after another in graph order, OUTPUT gets the outputs likewise; "-" is standard input or
+ *  output.  Exit code 0, or 1 with one line on standard error, or 2 for wrong usage.
+ *
+ *  Compiled with -DEP_MODEL=<name>_model; -DEP_THREADS=n for a model that was built for n threads. */
+#include "ep/ep_port.h"
+#include "ep/ep_status.h"
+#include "ep_cpu.h"
+#include "ep_session.h"
+#include "ep_text.h"
+
+#ifndef EP_THREADS
+#define EP_THREADS 1
+#endif
+
+extern const ep_model EP_MODEL;
+
+static int fail(const char *what, const char *path, const char *why)
+{
+    ep_text text = ep_text_to(EP_STDERR);
+    ep_text_str(&text, EP_MODEL.name);
+    ep_text_str(&text, "-run: ");
+    ep_text_str(&text, what);
+    ep_text_str(&text, path);
+    ep_text_str(&text, ": ");
+    ep_text_str(&text, why);
+    ep_text_str(&text, "\n");
+    (void)ep_text_flush(&text);
+    return 1;
+}
+
+static int run(ep_session *session, const char *input, const char *output)
+{
+    ep_status status = ep_session_threads(session, EP_THREADS, NULL, 0);
+    if (status != EP_OK) {
+        return fail("cannot start threads", "", ep_status_text(status));
+    }
+    status = ep_session_read(session, input, NULL);
+    if (status != EP_OK) {
+        return fail("cannot read the inputs from ", input,
+                    status == EP_E_SHAPE ? "it does not have the size of the inputs" : ep_status_text(status));
+    }
+    status = session->model->invoke(session->ctx);
+    if (status != EP_OK) {
+        return fail("inference failed", "", ep_status_text(status));
+    }
+    status = ep_session_write(session, output);
+    if (status != EP_OK) {
+        return fail("cannot write the outputs to ", output, ep_status_text(status));
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    ep_session session;
+    const char *missing = ep_cpu_missing();
+    if (argc != 3) {
+        (void)fail("usage", "", "INPUT OUTPUT (files of raw tensors, - for standard input or output)");
+        return 2;
+    }
+    if (missing != NULL) {
+        return fail("this processor lacks ", missing, "the model was built to need it");
+    }
+    const ep_status status = ep_session_open(&session, &EP_MODEL);
+    if (status != EP_OK) {
+        return fail("cannot set up the model", "", ep_status_text(status));
+    }
+    const int code = run(&session, argv[1], argv[2]);
+    ep_session_close(&session);
+    return code;
+}

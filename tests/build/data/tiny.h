@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TINY_H
+#define TINY_H
+
+#include "ep/ep_model.h"
+#include "ep/ep_parallel.h"
+
+#define TINY_ARENA_SIZE 768
+
+extern const uint8_t tiny_weights[16];
+extern const ep_model tiny_model;
+
+#endif
