@@ -13,6 +13,7 @@ from packager.config.isa import Isa
 from packager.errors import EdgepackError, ModelError, Problem
 from packager.lower.context import LoweringContext, describe
 from packager.lower.registry import Lowering, registry
+from packager.ops.halo import ZERO_HALO, zero_halo_descriptor
 from packager.program import Buffer, Constant, KernelCall, Operand, Port, Program
 
 
@@ -82,8 +83,6 @@ def _lower_node(node: ir.Node, row: Lowering, ctx: LoweringContext) -> list[Kern
 
 
 def _halo_calls(call: KernelCall, node: ir.Node, ctx: LoweringContext) -> list[KernelCall]:
-    from packager.ops.halo import ZERO_HALO, zero_halo_descriptor
-
     return [
         ctx.call(ZERO_HALO, node, [buffer], [], zero_halo_descriptor(buffer))
         for buffer in call.outputs
