@@ -21,7 +21,8 @@ def check_ports(model: onnx.ModelProto, where: str) -> None:
             if value.type.WhichOneof("value") not in {"tensor_type", None}:
                 node = producers.get(value.name)
                 by = f" (made by {node.op_type})" if node is not None else ""
-                what = f"{kind} '{value.name}' is a {value.type.WhichOneof('value').removesuffix('_type')}, not a tensor{by}"
+                type_name = value.type.WhichOneof("value").removesuffix("_type")
+                what = f"{kind} '{value.name}' is a {type_name}, not a tensor{by}"
                 hint = "export without ZipMap (zipmap=False)" if node is not None and node.op_type == "ZipMap" else ""
                 problems.append(Problem("EP0112", what, where, hint or "export it as a tensor"))
     if problems:

@@ -12,9 +12,8 @@ from packager.errors import ModelError, Problem
 def pin(model: onnx.ModelProto, dims: Mapping[str, int]) -> None:
     """Give the symbolic dimensions of the graph inputs the values of ``dims``, in place.
 
-    A key is the name of a dimension (every input axis of that name is pinned, ``?`` and ``-1`` included when an exporter
-    used them as names) or ``input:axis``.  Raises one ModelError that names all dimensions left open, and one for keys that
-    match nothing.
+    A key is the name of a dimension (every input axis of that name is pinned, ``?`` and ``-1`` included when an
+    exporter used them as names) or ``input:axis``.  Raises one ModelError that names every key that matches nothing.
     """
     used: set[str] = set()
     problems = []

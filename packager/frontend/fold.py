@@ -48,21 +48,29 @@ def fold(model: ir.Model) -> None:
         logging.getLogger(log).setLevel(logging.ERROR)
     for _ in range(_MAX_ROUNDS):
         inferred = common.ShapeInferencePass(check_type=False, strict_mode=False, data_prop=True)(model).modified
-        folded = bool(
-            fold_constants(
-                model,
-                onnx_shape_inference=True,
-                input_size_limit=FOLD_ELEMENTS,
-                output_size_limit=FOLD_ELEMENTS,
-                should_fold=_should_fold,
-            )
-        )
+        folded = _fold_constants(model)
         split = _fold_multiple_outputs(model)
         common.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
         pruned = common.RemoveUnusedNodesPass()(model).modified
         if not (inferred or folded or split or pruned):
             break
     _check_all_folded(model)
+
+
+def _fold_constants(model: ir.Model) -> bool:
+    try:
+        result = fold_constants(
+            model,
+            onnx_shape_inference=True,
+            input_size_limit=FOLD_ELEMENTS,
+            output_size_limit=FOLD_ELEMENTS,
+            should_fold=_should_fold,
+        )
+    except RuntimeError as error:
+        cause = error.__cause__ or error
+        what = f"constants cannot be folded: {error}: {cause}"
+        raise ModelError(Problem("EP0207", what, hint="the model is wrong here: fix the export")) from error
+    return bool(result)
 
 
 def _should_fold(node: ir.Node) -> bool:
@@ -78,8 +86,10 @@ def _elements(value: ir.Value) -> int:
 
 
 def _constant_inputs(node: ir.Node) -> list[np.ndarray | None] | None:
-    """The values of all inputs, None when one is computed at run time (or the node has no inputs)."""
+    """The values of all inputs, None when one is computed at run time, or inside: the node has none, or a body."""
     if not node.inputs or any(value is not None and value.const_value is None for value in node.inputs):
+        return None
+    if any(attribute.type == ir.AttributeType.GRAPH for attribute in node.attributes.values()):
         return None
     return [None if value is None else value.const_value.numpy() for value in node.inputs]  # type: ignore[union-attr]
 
@@ -99,7 +109,7 @@ def _fold_multiple_outputs(model: ir.Model) -> bool:
         if len(node.outputs) < 2 or node.domain not in STANDARD_DOMAINS or not _should_fold(node):
             continue
         inputs = _constant_inputs(node)
-        if inputs is None or any(attribute.type == ir.AttributeType.GRAPH for attribute in node.attributes.values()):
+        if inputs is None:
             continue
         try:
             arrays = _evaluate(node, inputs, version)

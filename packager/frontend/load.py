@@ -50,8 +50,8 @@ def load_model(
     """Read, check, pin, upgrade, inline and fold ``model``; neither the file nor the object given is changed.
 
     ``dims`` gives symbolic dimensions their values (see :func:`packager.frontend.dims.pin`).  ``supported`` says which
-    operators have a lowering: others are expanded by their ONNX function body or refused, all at once; without it that is
-    left to :func:`finish`.  Raises ModelError.
+    operators have a lowering: others are expanded by their ONNX function body or refused, all at once; without it
+    that is left to :func:`finish`.  Raises ModelError.
     """
     progress("reading the model")
     original, sha256, name, where = _read(model)
@@ -98,5 +98,6 @@ def _read(model: Path | onnx.ModelProto) -> tuple[onnx.ModelProto, str, str, str
         own.CopyFrom(model)
         name = identifier(model.graph.name)
         return own, read.digest_of(own), name, f"model '{model.graph.name}'"
-    own, sha256 = read.read_file(Path(model))
-    return own, sha256, identifier(Path(model).stem), str(model)
+    path = read.model_file(Path(model))
+    own, sha256 = read.read_file(path)
+    return own, sha256, identifier(path.stem), str(path)

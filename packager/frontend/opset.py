@@ -101,9 +101,9 @@ def _flatten_hardmax(graph: onnx.GraphProto) -> None:
 
 
 def _legacy_resizes(model: onnx.ModelProto, where: str) -> dict[str, str]:
-    """Outputs of Upsample and Resize-10 with their nearest_mode: both sample at i / scale, Resize-11's default does not.
+    """Outputs of Upsample and Resize-10 with their nearest_mode: both sample at i / scale, Resize-11 elsewhere.
 
-    Resize-10 takes the next cell when it shrinks (onnxruntime's rule; the text is silent), the cell itself when it grows.
+    Resize-10 takes the next cell when it shrinks (onnxruntime's rule; the text is silent), else the cell itself.
     """
     found: dict[str, str] = {}
     for graph in graphs(model.graph):

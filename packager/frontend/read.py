@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # protobuf ships no stubs
 
 from packager.errors import ModelError, Problem
 
-_BITS = {
+_BITS: dict[int, int] = {
     onnx.TensorProto.BOOL: 8,
     onnx.TensorProto.INT8: 8,
     onnx.TensorProto.UINT8: 8,
@@ -33,11 +33,7 @@ _BITS = {
 
 
 def read_file(path: Path) -> tuple[onnx.ModelProto, str]:
-    """The model in ``path`` with its external data loaded, and the sha256 of all bytes read.
-
-    ``path`` may be a directory that holds exactly one ``.onnx`` file.  Raises ModelError.
-    """
-    path = _model_file(path)
+    """The model in ``path`` with its external data loaded, and the sha256 of all bytes read.  Raises ModelError."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -59,6 +55,7 @@ def read_file(path: Path) -> tuple[onnx.ModelProto, str]:
         raise ModelError(
             Problem("EP0102", "the file is not an ONNX model: it has no graph", str(path), "give an .onnx file")
         )
+    check_text(model, str(path))
     _load_external_data(model, path, digest)
     return model, digest.hexdigest()
 
@@ -90,6 +87,36 @@ def subgraphs(attribute: onnx.AttributeProto) -> Iterator[onnx.GraphProto]:
     yield from attribute.graphs
 
 
+def check_text(model: onnx.ModelProto, where: str) -> None:
+    """Refuse names that are not UTF-8 (a damaged file; protobuf decodes them only when they are read)."""
+    try:
+        texts = [entry.domain for entry in model.opset_import] + list(_names(model.graph))
+    except UnicodeDecodeError:
+        texts = [b""]
+    if not all(isinstance(text, str) for text in texts):
+        what = "the file is damaged: it holds names that are not UTF-8"
+        raise ModelError(Problem("EP0102", what, where, "export or download it again"))
+
+
+def _names(graph: onnx.GraphProto) -> Iterator[object]:
+    yield graph.name
+    for tensor in graph.initializer:
+        yield tensor.name
+        for entry in tensor.external_data:
+            yield from (entry.key, entry.value)
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        yield value.name
+        yield from (dim.dim_param for dim in value.type.tensor_type.shape.dim)
+    for node in graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        for attribute in node.attribute:
+            yield attribute.name
+            if attribute.type == onnx.AttributeProto.STRING:
+                yield attribute.s.decode()
+            for subgraph in subgraphs(attribute):
+                yield from _names(subgraph)
+
+
 def check_tensor_sizes(model: onnx.ModelProto, where: str) -> None:
     """Refuse tensors whose stored bytes do not fit their shape (a damaged file)."""
     problems = []
@@ -98,14 +125,16 @@ def check_tensor_sizes(model: onnx.ModelProto, where: str) -> None:
         if bits is None or not tensor.HasField("raw_data"):
             continue
         needed = -(-math.prod(tensor.dims) * bits // 8)
-        if len(tensor.raw_data) != needed or any(dim < 0 for dim in tensor.dims):
-            what = f"tensor '{tensor.name}' holds {len(tensor.raw_data)} bytes, its shape {list(tensor.dims)} needs {needed}"
+        held = len(tensor.raw_data)
+        if held != needed or any(dim < 0 for dim in tensor.dims):
+            what = f"tensor '{tensor.name}' holds {held} bytes, its shape {list(tensor.dims)} needs {needed}"
             problems.append(Problem("EP0102", what, where, "the file is damaged: export or download it again"))
     if problems:
         raise ModelError(problems)
 
 
-def _model_file(path: Path) -> Path:
+def model_file(path: Path) -> Path:
+    """``path``, or the only ``.onnx`` file in it when it is a directory.  Raises ModelError."""
     if path.is_dir():
         found = sorted(path.glob("*.onnx"))
         if len(found) == 1:

@@ -1,4 +1,4 @@
-"""The model without its weights: what onnx's C++ tools work on, so that a 100 MB model is not copied by each of them."""
+"""The model without its weights: onnx's C++ tools work on it, so that none of them copies 100 MB."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IR_VERSION = 10
 
 @dataclass
 class Skeleton:
-    """``model``: the graph in which heavy weights are inputs; ``heavy``: those weights by name, in the original proto."""
+    """``model``: the graph, heavy weights as its inputs; ``heavy``: those weights by name, owned by the original."""
 
     model: onnx.ModelProto
     heavy: dict[str, onnx.TensorProto] = field(default_factory=dict)
@@ -95,10 +95,15 @@ def to_ir(skeleton: Skeleton) -> ir.Model:
 
 def attach(proto: onnx.ModelProto, heavy: Mapping[str, ir.TensorProtocol]) -> ir.Model:
     """The onnx_ir model of ``proto``, with the graph inputs named in ``heavy`` turned into initializers."""
-    model = ir.from_proto(proto)
+    try:
+        model = ir.from_proto(proto)
+    except ir.serde.SerdeError as error:
+        cause = error.__cause__ or error
+        what = f"the model is not valid ONNX: {str(cause).strip()}"
+        raise ModelError(Problem("EP0107", what, proto.graph.name, "fix the export")) from error
     graph = model.graph
     for value in list(graph.inputs):
-        if value.name in heavy:
+        if value.name is not None and value.name in heavy:
             graph.inputs.remove(value)
             value.const_value = heavy[value.name]
             graph.register_initializer(value)
@@ -106,7 +111,7 @@ def attach(proto: onnx.ModelProto, heavy: Mapping[str, ir.TensorProtocol]) -> ir
 
 
 def detach(model: ir.Model) -> tuple[onnx.ModelProto, dict[str, ir.TensorProtocol]]:
-    """The proto of ``model`` with heavy weights as graph inputs, and those weights; ``model`` is as before afterwards."""
+    """The proto of ``model`` with heavy weights as graph inputs, and those weights; ``model`` stays as it is."""
     graph = model.graph
     heavy: dict[str, ir.TensorProtocol] = {}
     values = [value for value in graph.initializers.values() if _size(value) > HEAVY_ELEMENTS]
@@ -145,7 +150,8 @@ def _constant_tensor(node: onnx.NodeProto) -> onnx.TensorProto | None:
         return None
     attribute = node.attribute[0]
     if attribute.name == "value":
-        return attribute.t
+        tensor: onnx.TensorProto = attribute.t
+        return tensor
     if attribute.name in {"value_float", "value_floats"}:
         array = np.array(helper.get_attribute_value(attribute), np.float32)
         return numpy_helper.from_array(array)
