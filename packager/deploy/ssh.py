@@ -63,25 +63,23 @@ class SshSession:
     def _collect(self, channel: paramiko.Channel, limit: float) -> Completed:
         out, err = bytearray(), bytearray()
         deadline = time.monotonic() + limit
-        while not (channel.exit_status_ready() and not channel.recv_ready() and not channel.recv_stderr_ready()):
+        while True:
+            # what was received before the end is still there after it: look for data last
+            ended = (channel.exit_status_ready() and channel.eof_received) or channel.closed or not self._active()
             if channel.recv_ready():
                 out += channel.recv(PIECE)
             elif channel.recv_stderr_ready():
                 err += channel.recv_stderr(PIECE)
+            elif ended:
+                break
             elif time.monotonic() > deadline:
                 hint = "command_timeout in devices.yaml sets how long a command may take"
                 raise DeviceError(Problem("EP0706", f"the command did not end within {limit:g} s", self.where, hint))
-            elif channel.closed or not self._active():
-                break
             else:
                 channel.status_event.wait(0.01)
         status = channel.recv_exit_status() if channel.exit_status_ready() else -1
         if status == -1 and not self._active():
             raise self._lost()
-        while channel.recv_ready():
-            out += channel.recv(PIECE)
-        while channel.recv_stderr_ready():
-            err += channel.recv_stderr(PIECE)
         return Completed(status, bytes(out), bytes(err))
 
     def write(self, path: str, data: bytes) -> None:
