@@ -25,8 +25,8 @@ def code(error: pytest.ExceptionInfo[DeviceError]) -> str:
     return error.value.problems[0].code
 
 
-def with_workspace(device: Device, use: Callable[[SshWorkspace], None], **options: bool) -> None:
-    with open_ssh(device, **options) as transport, transport.workspace() as workspace:
+def with_workspace(device: Device, use: Callable[[SshWorkspace], None]) -> None:
+    with open_ssh(device) as transport, transport.workspace() as workspace:
         use(workspace)
 
 
