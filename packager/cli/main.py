@@ -1,0 +1,102 @@
+"""The ``edgepack`` command: options common to all commands, errors and exit codes.
+
+Exit codes: 0 done, 1 something the user can act on, 2 wrong usage, 70 a bug, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from packager import __version__
+from packager.cli import doctor, profiles
+from packager.errors import EdgepackError
+
+EXIT_PROBLEM = 1
+EXIT_BUG = 70
+
+app = typer.Typer(
+    name="edgepack",
+    help="ONNX model in, measured latency on the edge device out.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for group in (profiles, doctor):
+    group.register(app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"edgepack {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    _traceback: Annotated[
+        bool, typer.Option("--traceback", help="Show where in the code an error was raised; accepted anywhere.")
+    ] = False,
+) -> None:
+    """ONNX model in, measured latency on the edge device out."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; always ends by SystemExit."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    traceback = "--traceback" in given
+    if traceback:
+        given = ["--traceback", *(word for word in given if word != "--traceback")]
+    _clean_up_when_terminated()
+    try:
+        app(args=given, prog_name="edgepack")
+    except EdgepackError as error:
+        _show(error, as_json="--json" in given)
+        if traceback:
+            raise
+        raise SystemExit(EXIT_PROBLEM) from None
+    except Exception as error:
+        if traceback:
+            raise
+        _show_bug(error)
+        raise SystemExit(EXIT_BUG) from None
+
+
+def _show(error: EdgepackError, *, as_json: bool) -> None:
+    from packager.cli import console
+
+    if as_json:
+        from packager.report.document import document
+
+        console.emit_json(document("error", problems=error.problems))
+    for problem in error.problems:
+        console.show_problem(problem)
+
+
+def _show_bug(error: Exception) -> None:
+    from packager.cli import console
+    from packager.errors import Problem
+
+    what = f"internal error: {type(error).__name__}: {error}".rstrip(": ")
+    hint = "this is a bug in edgepack; run again with --traceback and report what it prints"
+    console.show_problem(Problem("EP9999", what, hint=hint))
+
+
+def _clean_up_when_terminated() -> None:
+    """Let SIGTERM and SIGHUP end the program as Ctrl-C does, so that devices and files are left clean."""
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), interrupt)

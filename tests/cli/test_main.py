@@ -1,0 +1,92 @@
+"""What all commands share: start-up, exit codes, errors as text and as JSON."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import packager
+from tests.cli.conftest import Edgepack
+
+HEAVY = (
+    "onnx",
+    "onnx_ir",
+    "onnxscript",
+    "numpy",
+    "paramiko",
+    "pydantic",
+    "yaml",
+    "elftools",
+    "onnxruntime",
+    "wasmtime",
+)
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys\n"
+        "from packager.cli.main import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        f"print(','.join(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "targets" in ended.stdout
+    assert ended.stderr.strip() == ""
+
+
+def test_the_version_is_printed(edgepack: Edgepack) -> None:
+    assert edgepack("--version").out == f"edgepack {packager.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [("tragets",), ("targets", "--jsn"), ("schema", "car")])
+def test_wrong_usage_is_exit_code_2(edgepack: Edgepack, arguments: tuple[str, ...]) -> None:
+    ran = edgepack(*arguments)
+    assert ran.code == 2
+    assert ran.out == ""
+
+
+def test_an_error_is_one_line_what_one_line_hint_and_exit_code_1(edgepack: Edgepack) -> None:
+    ran = edgepack("targets", "rpi44")
+    assert ran.code == 1
+    assert ran.err.splitlines() == [
+        "error[EP0301]: there is no target 'rpi44'",
+        "  hint: did you mean 'rpi4'? `edgepack targets` lists them",
+    ]
+
+
+def test_with_json_an_error_is_a_document_too(edgepack: Edgepack) -> None:
+    ran = edgepack("targets", "rpi44", "--json")
+    assert ran.code == 1
+    assert ran.json["kind"] == "error"
+    assert [problem["code"] for problem in ran.json["problems"]] == ["EP0301"]
+
+
+def test_a_bug_is_exit_code_70_without_a_traceback(edgepack: Edgepack, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_name: str) -> None:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr("packager.config.load.load_target", broken)
+    ran = edgepack("targets", "rpi4")
+    assert ran.code == 70
+    assert "internal error: ZeroDivisionError: by zero" in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("arguments", [["--traceback", "targets", "rpi44"], ["targets", "rpi44", "--traceback"]])
+def test_traceback_shows_where_an_error_was_raised(arguments: list[str]) -> None:
+    program = f"from packager.cli.main import main; main({arguments!r})"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "Traceback" in ended.stderr
+    assert "config/load.py" in ended.stderr
+
+
+def test_interrupting_a_command_is_exit_code_130(edgepack: Edgepack, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("packager.config.load.load_target", interrupted)
+    assert edgepack("targets", "rpi4").code == 130
