@@ -23,7 +23,7 @@ from codegen_c.embed import EmbedStyle
 from codegen_c.names import model_prefix
 from packager.config.isa import Isa
 from packager.frontend.load import load_model
-from packager.lower.lower import lower
+from packager.lower.lower import lower, supported
 from packager.memory.planner import plan
 from packager.passes.layout import assign_layout
 from packager.passes.optimize import optimize
@@ -82,7 +82,7 @@ def compile_program(
     model: onnx.ModelProto | Path, *, isa: str = "avx2", dims: Mapping[str, int] | None = None, fuse: bool = True
 ) -> Program:
     """The planned Program of ``model``."""
-    loaded = load_model(model, dims=dims or {})
+    loaded = load_model(model, dims=dims or {}, supported=supported)
     if fuse:
         optimize(loaded.model)
     assign_layout(loaded.model, ISAS[isa][0], halos=True)
