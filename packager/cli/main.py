@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from packager import __version__
-from packager.cli import doctor, profiles
+from packager.cli import doctor, ops, profiles
 from packager.errors import EdgepackError
 
 EXIT_PROBLEM = 1
@@ -28,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (profiles, doctor):
+for group in (ops, profiles, doctor):
     group.register(app)
 
 

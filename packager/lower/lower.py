@@ -19,7 +19,7 @@ from packager.program import Buffer, Constant, KernelCall, Operand, Port, Progra
 
 def supported(domain: str, op_type: str) -> bool:
     """Whether an operator has a lowering."""
-    return (domain, op_type) in _lowerings()
+    return (domain, op_type) in lowerings()
 
 
 def lower(
@@ -37,7 +37,7 @@ def lower(
     Raises ModelError with all nodes that cannot be lowered, not only the first.
     """
     ctx = LoweringContext(isa, threads=threads, optimize=optimize, halos=halos)
-    table = _lowerings()
+    table = lowerings()
     body: list[KernelCall] = []
     problems: list[Problem] = []
     inputs = [value for value in model.graph.inputs if not model.graph.initializers.get(value.name or "")]
@@ -70,7 +70,8 @@ def lower(
     )
 
 
-def _lowerings() -> dict[tuple[str, str], Lowering]:
+def lowerings() -> dict[tuple[str, str], Lowering]:
+    """Every lowering by (domain, op_type); imports all of ``packager.ops``."""
     for module in pkgutil.iter_modules(packager.ops.__path__):
         importlib.import_module(f"packager.ops.{module.name}")
     return dict(registry())
