@@ -20,7 +20,7 @@ CheckOutputs = Callable[[bytes], tuple[bool, float]]
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """How to measure; ``runs`` wins over ``seconds``; ``warmup`` None: until times are stable; ``cpus`` like ``0-3``."""
+    """How to measure; ``runs`` wins over ``seconds``; ``warmup`` None: until times are stable; ``cpus`` like 0-3."""
 
     seconds: float = 2.0
     runs: int | None = None
@@ -94,7 +94,7 @@ def bench(
 
 
 def _check_upload(workspace: Workspace, where: str, program: Path, inputs: bytes | None) -> None:
-    """The program runs there (so the architecture is right) and what arrived is what was sent, by its own arithmetic."""
+    """The program runs there (so the architecture is right) and what arrived is what was sent, by its own hash."""
     machine = workspace.run(["bench", "--arch"])
     if machine.exit_code != 0:
         raise wrong_architecture("the benchmark", where, machine)
