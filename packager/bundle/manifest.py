@@ -47,8 +47,8 @@ class Manifest:
     """Everything known about a built model.
 
     ``profile`` is the target profile as it was used, ``flags`` the compiler flags, ``sections`` the flash and RAM of
-    the linked model by section, ``programs`` maps run and bench to their files.  ``files`` is filled in when the bundle is
-    written.  Sizes are bytes.
+    the linked model by section, ``programs`` maps run and bench to their files.  ``files`` is filled in when the
+    bundle is written.  Sizes are bytes.
     """
 
     name: str

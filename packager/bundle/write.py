@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import secrets
 import shutil
@@ -75,9 +76,18 @@ def _check_replaceable(destination: Path) -> None:
     hint = "choose another output directory with -o"
     if not destination.is_dir():
         raise BundleError(Problem("EP0604", "the output exists and is not a directory", str(destination), hint))
-    if any(destination.iterdir()) and not (destination / FILE_NAME).is_file():
+    if any(destination.iterdir()) and not _is_bundle(destination):
         what = "the output directory holds something other than a bundle; it is left as it is"
         raise BundleError(Problem("EP0604", what, str(destination), hint))
+
+
+def _is_bundle(directory: Path) -> bool:
+    """Whether the manifest is one of ours, of any schema: other tools call their files so too."""
+    try:
+        data = json.loads((directory / FILE_NAME).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(data, dict) and {"schema", "edgepack", "model_sha256"} <= data.keys()
 
 
 def _beside(destination: Path) -> Path:

@@ -83,10 +83,12 @@ def test_other_directories_and_files_are_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.txt").write_text("years of work")
     (tmp_path / "file").write_text("precious")
-    for name in ("home", "file"):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "manifest.json").write_text('{"name": "web app"}')
+    for name in ("home", "file", "site"):
         with pytest.raises(BundleError, match="EP0604"):
             built(tmp_path / name)
-    assert leftovers(tmp_path) == ["file", "home"]
+    assert leftovers(tmp_path) == ["file", "home", "site"]
     assert (tmp_path / "home" / "thesis.txt").read_text() == "years of work"
 
 
