@@ -104,7 +104,7 @@ def _list_profiles(
         except ConfigError as error:
             problems.extend(error.problems)
     if json:
-        rows = [{"file": each.file, **profile.model_dump(mode="json", by_alias=True)} for each, profile in found]
+        rows = [{"file": each.file, **profile.model_dump(mode="json")} for each, profile in found]
         emit_json(document(kind, **{kind: rows}, problems=problems))
     else:
         print_table(headings, [row(profile) for _, profile in found])
@@ -118,7 +118,7 @@ def _show_one(kind: str, profile: BaseModel, json: bool) -> None:
     """All fields of a profile after inheritance and defaults."""
     from packager.report.document import document
 
-    values = profile.model_dump(mode="json", by_alias=True)
+    values = profile.model_dump(mode="json")
     if json:
         emit_json(document(kind, **{kind: values}))
     else:

@@ -89,7 +89,7 @@ def resolve_native(data: Mapping[str, object]) -> dict[str, object]:
     machine = platform.machine()
     if made.get("threads") == AUTO:
         made["threads"] = cpu_count()
-    if made.get("isa") == (NATIVE,):
+    if made.get("isa") in ((NATIVE,), [NATIVE]):
         flags = cpu_flags()
         if made.get("triple") == NATIVE:
             made["triple"] = triple(machine, sys.platform)

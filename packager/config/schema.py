@@ -8,7 +8,7 @@ import typing
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
 
 from packager.config.yaml_source import Document, KeyPath
 from packager.errors import ConfigError, Problem
@@ -17,9 +17,17 @@ SCHEMA_VERSION = 1
 
 
 class Strict(BaseModel):
-    """Frozen, no coercion, no unknown keys."""
+    """Frozen, no coercion, no unknown keys; ``model_validate(x.model_dump(mode="json"))`` gives ``x`` back."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, serialize_by_alias=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sequences_are_tuples(cls, data: Any) -> Any:
+        """JSON has lists where the models have tuples."""
+        if not isinstance(data, dict):
+            return data
+        return {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
 
 
 class Profile(Strict):

@@ -50,5 +50,5 @@ def _container(value: object) -> Json:
     for method in ("model_dump", "tolist"):  # pydantic models; numpy scalars and arrays
         convert = getattr(value, method, None)
         if convert is not None:
-            return plain(convert(mode="json", by_alias=True) if method == "model_dump" else convert())
+            return plain(convert(mode="json") if method == "model_dump" else convert())
     raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from packager.config.load import available, load_board, load_target
+from packager.config.target import Target
 from packager.errors import ConfigError, Problem
 
 Write = Callable[[str, str], Path]
@@ -48,6 +50,12 @@ def test_every_shipped_target_loads(name: str) -> None:
     target = load_target(name)
     assert target.name == name
     assert target.vector_isa().lanes in {1, 4, 8, 16}
+
+
+@pytest.mark.parametrize("name", [found.name for found in available("targets")])
+def test_a_target_survives_the_way_through_json(name: str) -> None:
+    target = load_target(name)
+    assert Target.model_validate(json.loads(json.dumps(target.model_dump(mode="json")))) == target
 
 
 @pytest.mark.parametrize("name", [found.name for found in available("boards")])
