@@ -142,7 +142,7 @@ class LoweringContext:
         self._values[output] = self.constant(array, output.name or "constant")
 
     def can_view(self, offset_bytes: int) -> bool:
-        """Whether a view that begins ``offset_bytes`` into a buffer is as well aligned as kernels expect of a buffer."""
+        """Whether a view that begins ``offset_bytes`` into a buffer is aligned as kernels expect of buffers."""
         return offset_bytes % max(16, 4 * self.isa.lanes) == 0
 
     def is_graph_port(self, operand: Operand | None) -> bool:

@@ -31,7 +31,7 @@ class _Axis:
 
 @lowering("Pad")
 def pad(node: ir.Node, ctx: LoweringContext) -> list[KernelCall]:
-    """``y = x`` with cells added (or, where negative, removed) around it; ONNX Pad-24: constant, edge, reflect, wrap."""
+    """``y = x`` with cells added (where negative: removed) around it; ONNX Pad-24: constant, edge, reflect, wrap."""
     x = required(node, 0, ctx)
     dims = ctx.shape(x)
     before, after = _pads(node, len(dims), ctx)

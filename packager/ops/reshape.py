@@ -13,6 +13,6 @@ from packager.program import KernelCall
 
 @lowering("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity")
 def reshape(node: ir.Node, ctx: LoweringContext) -> list[KernelCall]:
-    """``y = x`` with another shape, which inference has worked out; no call unless a graph input becomes a graph output."""
+    """``y = x`` with another shape, as inferred; no call unless a graph input becomes a graph output."""
     x = required(node, 0, ctx)
     return view_or_copy(ctx, node, node.outputs[0], x, View.of((View.of(ctx.shape(x)).count,)))
