@@ -48,8 +48,9 @@ class Conv3x3:
     def forward(self, x: Array) -> Array:
         """x[n, c_in, h, w] -> y[n, c_out, h, w]."""
         self.columns = patches(x)
-        self.y: Array = np.maximum(self.columns @ self.weight.T + self.bias, 0).transpose(0, 3, 1, 2)
-        return self.y
+        y: Array = np.maximum(self.columns @ self.weight.T + self.bias, 0).transpose(0, 3, 1, 2)
+        self.y = y
+        return y
 
     def backward(self, dy: Array) -> Array:
         """dL/dy -> dL/dx; leaves the parameters' gradients in ``gradients``."""
