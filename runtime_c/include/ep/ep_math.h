@@ -6,6 +6,7 @@
  *  Largest error in ulp, measured by tests/runtime/math_test.c against a double libm, with and without FMA:
  *    exp 1, expm1 2, log 2, log1p 3, sigmoid 3, tanh 3, erf 2, sinh 3, cosh 3, asinh 4, acosh 4, atanh 4,
  *    sin 3, cos 3, tan 4, asin 3, acos 3, atan 3, reciprocal 1, rsqrt 2, pow 1, softplus 3
+ *  fmod (sign of the dividend) and mod (sign of the divisor) are exact,
  *  and for mish, gelu, gelu_tanh 1e-6 * max(1, |x|) absolute.
  */
 #ifndef EP_MATH_H
@@ -81,6 +82,8 @@ EP_INLINE float ep_trig_reduce_big(float x, int32_t *quadrant)
 #define ep_reciprocal_f32v EP_V(ep_reciprocal)
 #define ep_rsqrt_f32v EP_V(ep_rsqrt)
 #define ep_pow_f32v EP_V(ep_pow)
+#define ep_fmod_f32v EP_V(ep_fmod)
+#define ep_mod_f32v EP_V(ep_mod)
 #define ep_softplus_f32v EP_V(ep_softplus)
 #define ep_mish_f32v EP_V(ep_mish)
 #define ep_gelu_f32v EP_V(ep_gelu)

@@ -329,19 +329,28 @@ EP_INLINE EP_F EP_FN(ep_rsqrt)(EP_F x)
     return 1.0f / EP_FN(ep_sqrt)(x);
 }
 
-/* lane by lane in double: float alone loses the bits that a large exponent needs */
-EP_INLINE EP_F EP_FN(ep_pow)(EP_F x, EP_F y)
-{
+/* Lane by lane in double: float alone loses the bits that a large exponent or quotient needs. */
 #if EP_VW == 1
-    return (float)ep_pow_f64((double)x, (double)y);
-#else
-    EP_F result;
-    for (int lane = 0; lane < EP_VW; lane++) {
-        result[lane] = (float)ep_pow_f64((double)x[lane], (double)y[lane]);
+#define EP_BY_LANE(name)                                                \
+    EP_INLINE EP_F EP_FN(name)(EP_F x, EP_F y)                          \
+    {                                                                   \
+        return (float)name##_f64((double)x, (double)y);                 \
     }
-    return result;
+#else
+#define EP_BY_LANE(name)                                                \
+    EP_INLINE EP_F EP_FN(name)(EP_F x, EP_F y)                          \
+    {                                                                   \
+        EP_F result = x;                                                \
+        for (int lane = 0; lane < EP_VW; lane++) {                      \
+            result[lane] = (float)name##_f64((double)x[lane], (double)y[lane]); \
+        }                                                               \
+        return result;                                                  \
+    }
 #endif
-}
+EP_BY_LANE(ep_pow)
+EP_BY_LANE(ep_fmod)
+EP_BY_LANE(ep_mod)
+#undef EP_BY_LANE
 
 /* max(x, 0) + log(1 + exp(-|x|)) */
 EP_INLINE EP_F EP_FN(ep_softplus)(EP_F x)

@@ -248,6 +248,52 @@ EP_INLINE double ep_pow_f64(double x, double y)
     return parity == 1 ? -magnitude : magnitude;
 }
 
+/* x - y*trunc(x/y), exact: y is subtracted at falling powers of two, each time without rounding */
+EP_INLINE double ep_fmod_f64(double x, double y)
+{
+    const double step = ep_abs_f64(y);
+    double rest = ep_abs_f64(x);
+    if (!(rest < EP_INF_F64) || !(step > 0.0)) {
+        return EP_NAN_F64;
+    }
+    double multiple = step;
+    while (multiple * 2.0 <= rest) {
+        multiple *= 2.0;
+    }
+    while (rest >= step) {
+        rest = rest >= multiple ? rest - multiple : rest;
+        multiple *= 0.5;
+    }
+    return ep_copysign_f64(rest, x);
+}
+
+/* the same with the sign of the divisor */
+EP_INLINE double ep_mod_f64(double x, double y)
+{
+    const double rest = ep_fmod_f64(x, y);
+    return rest != 0.0 && (rest < 0.0) != (y < 0.0) ? rest + y : rest;
+}
+
+EP_INLINE double ep_min_f64(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+EP_INLINE double ep_max_f64(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+EP_INLINE double ep_min_nan_f64(double a, double b)
+{
+    return a != a ? a : ep_min_f64(a, b);
+}
+
+EP_INLINE double ep_max_nan_f64(double a, double b)
+{
+    return a != a ? a : ep_max_f64(a, b);
+}
+
 EP_INLINE double ep_sigmoid_f64(double x)
 {
     const double e = ep_exp_f64(-ep_abs_f64(x));
