@@ -1,0 +1,175 @@
+"""Inputs to verify with: from files, or random with a fixed seed."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from packager.bundle.manifest import PortInfo
+from packager.bundle.tensors import check_feeds
+from packager.errors import Problem, VerifyError
+from packager.program import DType
+
+if TYPE_CHECKING:
+    import onnx
+
+Array = npt.NDArray[np.generic]
+Feeds = dict[str, Array]
+
+_GATHERS = ("Gather", "GatherElements")
+_SPEC = "random:"
+
+
+def input_ports(model: onnx.ModelProto) -> tuple[PortInfo, ...]:
+    """The inputs of a model with static shapes; initializers that are listed as inputs are constants."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    return tuple(_port(value) for value in model.graph.input if value.name not in constants)
+
+
+def feeds_for(model: onnx.ModelProto, inputs: str, seed: int = 0) -> list[Feeds]:
+    """The samples that ``inputs`` asks for: ``random:N``, or a directory or ``.npz`` file (see :func:`load_feeds`)."""
+    if not inputs.startswith(_SPEC):
+        return load_feeds(Path(inputs), input_ports(model))
+    count = inputs.removeprefix(_SPEC)
+    if not count.isdecimal() or int(count) < 1:
+        raise VerifyError(Problem("EP0802", f"'{inputs}' asks for no samples", hint="write random:5 or a directory"))
+    return random_feeds(model, int(count), seed)
+
+
+def random_feeds(model: onnx.ModelProto, count: int, seed: int = 0) -> list[Feeds]:
+    """``count`` samples that depend on ``seed`` and the names of the inputs only.
+
+    Floats are uniform in -1..1; 8-bit integers use their whole range, as images do; wider integers are -8..8 (0..8
+    unsigned), or any valid index where they go straight into a Gather.
+    """
+    limits = _index_limits(model)
+    return [
+        {port.name: _draw(port, limits.get(port.name), (seed, sample)) for port in input_ports(model)}
+        for sample in range(count)
+    ]
+
+
+def load_feeds(path: Path, ports: Sequence[PortInfo]) -> list[Feeds]:
+    """Samples from files, checked against ``ports``; VerifyError says what does not fit.
+
+    ``path`` is an ``.npz`` whose keys are input names (``in:NAME`` also; ``out:...`` is skipped), or a directory with
+    ``NAME.npy`` or ``input_K.npy`` (K counts the inputs from 0; ``/`` and ``:`` in names as ``_``).  A directory of
+    such directories or ``.npz`` files holds one sample in each.
+    """
+    samples = list(_samples(path, ports))
+    if not samples:
+        hint = "it takes NAME.npy or input_0.npy files, .npz files, or directories of them"
+        raise VerifyError(Problem("EP0802", "there are no inputs", str(path), hint))
+    for where, feeds in samples:
+        _check(feeds, ports, where)
+    return [feeds for _, feeds in samples]
+
+
+def check_finite(feeds: Mapping[str, Array]) -> list[Problem]:
+    """A problem for every input with NaN: its comparison would say nothing."""
+    return [
+        Problem("EP0803", f"input '{name}' holds NaN ({int(np.isnan(array).sum())} of {array.size} values)")
+        for name, array in feeds.items()
+        if np.issubdtype(array.dtype, np.floating) and np.isnan(array).any()
+    ]
+
+
+def _port(value: onnx.ValueInfoProto) -> PortInfo:
+    from onnx import helper
+
+    tensor = value.type.tensor_type
+    dtype = DType.of(helper.tensor_dtype_to_np_dtype(tensor.elem_type).name)
+    dims = tuple(dim.dim_value for dim in tensor.shape.dim)
+    return PortInfo(value.name, dtype.label, dims, math.prod(dims) * dtype.size)
+
+
+def _draw(port: PortInfo, limit: int | None, seed: tuple[int, int]) -> Array:
+    dice = np.random.default_rng([*seed, zlib.crc32(port.name.encode())])
+    dtype = DType.of(port.dtype).numpy
+    if port.dtype == "bool":
+        return dice.integers(0, 2, port.dims).astype(dtype)
+    if port.dtype.startswith(("int", "uint")):
+        low, high = (-8, 8) if port.dtype.startswith("int") else (0, 8)
+        if dtype.itemsize == 1:
+            low, high = (-128, 127) if port.dtype == "int8" else (0, 255)
+        if limit is not None:
+            low, high = 0, limit - 1
+        return dice.integers(low, high, port.dims, endpoint=True).astype(dtype)
+    values = dice.uniform(-1, 1, port.dims)
+    if port.dtype == "bfloat16":
+        return np.asarray(np.asarray(values, np.float32).view(np.uint32) >> 16, np.uint16)
+    return values.astype(dtype)
+
+
+def _index_limits(model: onnx.ModelProto) -> dict[str, int]:
+    """For inputs that are indices of a Gather from a tensor of known shape: the least extent they index."""
+    shapes = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
+    shapes |= {port.name: port.dims for port in input_ports(model)}
+    limits: dict[str, int] = {}
+    for node in model.graph.node:
+        if node.op_type in _GATHERS and node.input[0] in shapes:
+            axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 0)
+            extent = shapes[node.input[0]][axis]
+            limits[node.input[1]] = min(extent, limits.get(node.input[1], extent))
+    return limits
+
+
+def _samples(path: Path, ports: Sequence[PortInfo]) -> Iterator[tuple[str, Feeds]]:
+    if path.suffix == ".npz" and path.is_file():
+        yield str(path), _from_npz(path)
+        return
+    if not path.is_dir():
+        hint = "give a directory of .npy files, an .npz file, or random:N"
+        raise VerifyError(Problem("EP0802", "there are no such inputs", str(path), hint))
+    arrays = sorted(path.glob("*.npy"))
+    if arrays:
+        yield str(path), _from_arrays(arrays, ports)
+        return
+    for entry in sorted(path.iterdir()):
+        if entry.is_dir() or entry.suffix == ".npz":
+            yield from _samples(entry, ports)
+
+
+def _from_npz(path: Path) -> Feeds:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {
+                key.removeprefix("in:"): np.asarray(archive[key]) for key in archive.files if not key.startswith("out:")
+            }
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise _unreadable(path, error) from None
+
+
+def _from_arrays(files: Iterable[Path], ports: Sequence[PortInfo]) -> Feeds:
+    names = {f"input_{number}": port.name for number, port in enumerate(ports)}
+    names |= {port.name.replace("/", "_").replace(":", "_"): port.name for port in ports}
+    feeds = {}
+    for file in files:
+        if file.stem.startswith(("expected_", "output_")) and file.stem not in names:
+            continue
+        try:
+            feeds[names.get(file.stem, file.stem)] = np.asarray(np.load(file, allow_pickle=False))
+        except (OSError, ValueError, EOFError) as error:
+            raise _unreadable(file, error) from None
+    return feeds
+
+
+def _check(feeds: Feeds, ports: Sequence[PortInfo], where: str) -> None:
+    try:
+        check_feeds(ports, feeds)
+    except VerifyError as error:
+        raise VerifyError([Problem(one.code, one.what, where, one.hint) for one in error.problems]) from None
+    problems = check_finite(feeds)
+    if problems:
+        raise VerifyError([Problem(one.code, one.what, where) for one in problems])
+
+
+def _unreadable(path: Path, error: Exception) -> VerifyError:
+    return VerifyError(Problem("EP0802", f"the inputs cannot be read: {error}", str(path)))

@@ -1,0 +1,63 @@
+"""Does the built program compute what the model says?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from packager.bundle.tensors import check_feeds
+from packager.errors import Problem, VerifyError
+from packager.progress import Progress, silent
+from packager.verify.compare import Array, OutputReport, Tolerance, VerifyReport, merge, verify_outputs
+from packager.verify.feeds import check_finite, feeds_for, input_ports, load_feeds, random_feeds
+from packager.verify.reference import Reference, reference_outputs
+
+if TYPE_CHECKING:
+    import onnx
+
+__all__ = [
+    "OutputReport",
+    "Reference",
+    "Tolerance",
+    "VerifyReport",
+    "feeds_for",
+    "input_ports",
+    "load_feeds",
+    "random_feeds",
+    "reference_outputs",
+    "verify",
+    "verify_outputs",
+]
+
+
+def verify(
+    model: onnx.ModelProto,
+    run: Callable[[Mapping[str, Array]], Mapping[str, Array]],
+    samples: Sequence[Mapping[str, Array]],
+    *,
+    tolerance: Tolerance | None = None,
+    progress: Progress = silent,
+) -> VerifyReport:
+    """Compare ``run`` with the reference of ``model`` on every sample.
+
+    ``model`` is the original with its dimensions pinned; ``run`` executes the built program, wherever that is, and
+    returns outputs by name.  Outputs outside the tolerance are in the report, they raise nothing.  VerifyError when
+    the samples do not fit the model, hold NaN, or the reference cannot run them.
+    """
+    if not samples:
+        raise VerifyError(Problem("EP0802", "there are no samples to verify with"))
+    ports = input_ports(model)
+    for feeds in samples:
+        check_feeds(ports, feeds)
+        problems = check_finite(feeds)
+        if problems:
+            raise VerifyError(problems)
+    progress("preparing the reference")
+    reference = Reference(model)
+    reports = []
+    for number, feeds in enumerate(samples):
+        progress(f"verifying sample {number + 1} of {len(samples)}", number / len(samples))
+        expected = reference.run(feeds)
+        reports.append(verify_outputs(expected, run(feeds), tolerance))
+    return replace(merge(reports), reference=reference.name)
