@@ -63,7 +63,7 @@ def check_budget(report: MemoryReport, ram_bytes: int | None, target: str) -> No
     over = report.arena_bytes - ram_bytes
     hint = "use a smaller input, or a target with more RAM"
     if report.lower_bound <= ram_bytes:
-        hint = "the tensors alone would fit: try `--optimize ram`, which drops halos and lane padding"
+        hint = "the tensors alone would fit: try `--optimize ram`, which does without halos"
     raise BudgetError(
         Problem(
             "EP0401",
