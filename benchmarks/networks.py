@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ class Graph:
         strides, pads = [stride, stride], list(pads or same)
         y = self.add("Conv", x, *weights, kernel_shape=list(kernel), strides=strides, pads=pads, group=group)
         if act == "relu6":
-            return self.add("Clip", y, self.weight(np.float32(0)), self.weight(np.float32(6)))
+            return self.add("Clip", y, self.weight(np.array(0)), self.weight(np.array(6)))
         return self.add("Relu", y) if act else y
 
     def separable(self, x: str, c_in: int, c_out: int, stride: int, act: str) -> str:
@@ -112,7 +113,7 @@ def ad_autoencoder() -> onnx.ModelProto:
     net = Graph("ad_autoencoder", [1, 640])
     widths = (640, *[128] * 4, 8, *[128] * 4, 640)
     x = "input"
-    for c_in, c_out in zip(widths[:-2], widths[1:-1], strict=True):
+    for c_in, c_out in pairwise(widths[:-1]):
         x = net.add("Relu", net.dense(x, c_in, c_out))
     return net.model(net.dense(x, 128, 640), 640)
 

@@ -1,0 +1,99 @@
+"""Bundles that stay on a device: put there atomically, listed, removed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from packager.deploy.ssh import SshTransport, SshWorkspace
+from packager.deploy.transport import check_ok, wrong_architecture
+from packager.errors import DeviceError, Problem
+from packager.progress import Progress, silent
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A bundle on a device: its directory's name, the model's sha256, bytes on disk."""
+
+    name: str
+    model_sha256: str
+    bytes: int
+
+
+def install(bundle: Path, transport: SshTransport, *, progress: Progress = silent) -> str:
+    """Put the programs and the manifest of ``bundle`` on the device and return the directory they are in there.
+
+    Files go to a temporary directory first; the device's own copy of the bench program hashes what arrived; one rename
+    makes it visible, replacing an older deployment of the same name.  DeviceError leaves the device as it was.
+    """
+    manifest = json.loads((bundle / MANIFEST).read_text("utf-8"))
+    programs = {Path(path).name: bundle / path for path in manifest["programs"].values()}
+    bench = Path(manifest["programs"]["bench"]).name
+    final = f"{_models(transport)}/{manifest['name']}-{manifest['target']}"
+    partial = f"{final}.{secrets.token_hex(4)}.partial"
+    session = transport.session
+    check_ok(session.shell(f"umask 077; mkdir {shlex.quote(partial)}"), "making a directory", session.where)
+    workspace = SshWorkspace(session, partial)
+    try:
+        files = {**programs, MANIFEST: bundle / MANIFEST}
+        for index, (name, file) in enumerate(files.items()):
+            progress(f"uploading {name}", index / len(files))
+            workspace.put(name, file, executable=name in programs)
+        _check_hashes(workspace, bench, files)
+        q_final, q_partial = shlex.quote(final), shlex.quote(partial)
+        swap = f"rm -rf {q_final} && mv {q_partial} {q_final} && rm -f {q_final}/.pid"
+        check_ok(session.shell(swap), "placing the bundle", session.where)
+    except BaseException:
+        session.shell(f"rm -rf {shlex.quote(partial)}", timeout=30)
+        raise
+    return final
+
+
+def installed(transport: SshTransport) -> list[Installed]:
+    """What was put on the device, sorted by name."""
+    session = transport.session
+    folder = shlex.quote(_models(transport))
+    script = f'cd {folder} && for d in */; do test -f "$d/{MANIFEST}" && du -sk "$d"; done; true'
+    rows = [line.split(None, 1) for line in session.shell(script).stdout.decode("utf-8", "replace").splitlines()]
+    found: list[Installed] = []
+    for size, name in sorted(rows, key=lambda row: row[1]):
+        directory = name.rstrip("/")
+        manifest = json.loads(session.read(f"{_models(transport)}/{directory}/{MANIFEST}"))
+        found.append(Installed(directory, str(manifest["model_sha256"]), int(size) * 1024))
+    return found
+
+
+def remove(name: str, transport: SshTransport) -> None:
+    """Take a bundle off the device; DeviceError EP0716 when it is not there."""
+    names = [entry.name for entry in installed(transport)]
+    if name not in names:
+        hint = f"there are: {', '.join(names)}" if names else "nothing is deployed there"
+        raise DeviceError(Problem("EP0716", f"'{name}' is not on the device", transport.session.where, hint))
+    path = shlex.quote(f"{_models(transport)}/{name}")
+    check_ok(transport.session.shell(f"rm -rf {path}"), f"removing {name}", transport.session.where)
+
+
+def _models(transport: SshTransport) -> str:
+    folder = f"{transport.workdir()}/models"
+    made = transport.session.shell(f"umask 077; mkdir -p {shlex.quote(folder)}")
+    check_ok(made, "making a directory", transport.session.where)
+    return folder
+
+
+def _check_hashes(workspace: SshWorkspace, bench: str, files: dict[str, Path]) -> None:
+    """The device's own arithmetic on what arrived; a program that does not run there was built for another machine."""
+    where = workspace.session.where
+    done = workspace.run([bench, "--sha256", *files])
+    if done.exit_code != 0:
+        raise wrong_architecture("the bundle", where, done)
+    rows = [line.split(None, 1) for line in done.stdout.decode("utf-8", "replace").splitlines()]
+    lines = {row[1]: row[0] for row in rows if len(row) == 2}
+    damaged = [name for name, file in files.items() if lines.get(name) != hashlib.sha256(file.read_bytes()).hexdigest()]
+    if damaged:
+        raise DeviceError(Problem("EP0714", f"{', '.join(damaged)} arrived damaged", where, "try again"))
