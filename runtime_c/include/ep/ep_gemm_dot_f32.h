@@ -8,8 +8,7 @@
 
 /** Add the products of `lanes` consecutive k to the tile's sums. */
 EP_INLINE void ep_gemm_dot_f32_step(ep_f32v *acc, const float *EP_RESTRICT a, const float *EP_RESTRICT b,
-                                    const ep_gemm_desc d, const ptrdiff_t tm, const ptrdiff_t tn,
-                                    const ptrdiff_t lanes)
+                                    const ep_gemm_desc d, const ptrdiff_t tm, const ptrdiff_t tn, const ptrdiff_t lanes)
 {
     ep_f32v w[EP_GEMM_MAX_TILE_N];
     EP_UNROLL

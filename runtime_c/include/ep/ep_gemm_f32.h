@@ -149,8 +149,7 @@ EP_INLINE void ep_gemm_f32_matrix(float *EP_RESTRICT y, const float *EP_RESTRICT
 
 /** The matrix product. */
 EP_INLINE void ep_gemm_f32(float *EP_RESTRICT y, const float *EP_RESTRICT a, const float *EP_RESTRICT b,
-                           const float *EP_RESTRICT c, const ep_gemm_desc d, const ptrdiff_t begin,
-                           const ptrdiff_t end)
+                           const float *EP_RESTRICT c, const ep_gemm_desc d, const ptrdiff_t begin, const ptrdiff_t end)
 {
     const ptrdiff_t tiles = (d.m + d.tile_m - 1) / d.tile_m;
     const float *add = d.has_c ? c : a; /* never read when there is no C, but never NULL either */

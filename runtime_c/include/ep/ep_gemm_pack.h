@@ -10,8 +10,8 @@
 typedef struct ep_gemm_pack_desc {
     ptrdiff_t n, k;
     ptrdiff_t k_step, n_step;
-    ptrdiff_t tile_n;                                                  /* vectors in a group */
-    ptrdiff_t batch[EP_GEMM_BATCH_AXES], b_bs[EP_GEMM_BATCH_AXES];     /* matrices that are packed one after the other */
+    ptrdiff_t tile_n;                                              /* vectors in a group */
+    ptrdiff_t batch[EP_GEMM_BATCH_AXES], b_bs[EP_GEMM_BATCH_AXES]; /* matrices that are packed one after the other */
 } ep_gemm_pack_desc;
 
 /** One group of `width` columns, of which `columns` exist. */

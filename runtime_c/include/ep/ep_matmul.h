@@ -16,28 +16,27 @@ typedef struct ep_matmul_desc {
 } ep_matmul_desc;
 
 /* MATH is the type products are summed in: unsigned for integers, where wrapping around is defined. */
-#define EP_MATMUL(NAME, TYPE, MATH, SCALE)                                                                     \
-    /** Range over batch * rows. */                                                                            \
-    EP_INLINE void NAME(TYPE *EP_RESTRICT y, const TYPE *EP_RESTRICT a, const TYPE *EP_RESTRICT b,             \
-                        const TYPE *EP_RESTRICT c, const ep_matmul_desc d, const ptrdiff_t begin,              \
-                        const ptrdiff_t end)                                                                   \
-    {                                                                                                          \
-        for (ptrdiff_t at = begin; at < end; at++) {                                                           \
-            const ptrdiff_t row = at % d.m;                                                                    \
-            const TYPE *from = a + ep_gemm_batch_offset(at / d.m, d.batch, d.a_bs) + row * d.a_rs;             \
-            const TYPE *weights = b + ep_gemm_batch_offset(at / d.m, d.batch, d.b_bs);                         \
-            for (ptrdiff_t j = 0; j < d.n; j++) {                                                              \
-                MATH sum = 0;                                                                                  \
-                for (ptrdiff_t p = 0; p < d.k; p++) {                                                          \
-                    sum += (MATH)from[p * d.a_ks] * (MATH)weights[p * d.b_ks + j * d.b_cs];                    \
-                }                                                                                              \
-                sum = SCALE(sum, d.alpha);                                                                     \
-                if (d.has_c) {                                                                                 \
-                    sum += SCALE((MATH)c[row * d.c_rs + j * d.c_cs], d.beta);                                  \
-                }                                                                                              \
-                y[at * d.n + j] = (TYPE)sum;                                                                   \
-            }                                                                                                  \
-        }                                                                                                      \
+#define EP_MATMUL(NAME, TYPE, MATH, SCALE)                                                                             \
+    /** Range over batch * rows. */                                                                                    \
+    EP_INLINE void NAME(TYPE *EP_RESTRICT y, const TYPE *EP_RESTRICT a, const TYPE *EP_RESTRICT b,                     \
+                        const TYPE *EP_RESTRICT c, const ep_matmul_desc d, const ptrdiff_t begin, const ptrdiff_t end) \
+    {                                                                                                                  \
+        for (ptrdiff_t at = begin; at < end; at++) {                                                                   \
+            const ptrdiff_t row = at % d.m;                                                                            \
+            const TYPE *from = a + ep_gemm_batch_offset(at / d.m, d.batch, d.a_bs) + row * d.a_rs;                     \
+            const TYPE *weights = b + ep_gemm_batch_offset(at / d.m, d.batch, d.b_bs);                                 \
+            for (ptrdiff_t j = 0; j < d.n; j++) {                                                                      \
+                MATH sum = 0;                                                                                          \
+                for (ptrdiff_t p = 0; p < d.k; p++) {                                                                  \
+                    sum += (MATH)from[p * d.a_ks] * (MATH)weights[p * d.b_ks + j * d.b_cs];                            \
+                }                                                                                                      \
+                sum = SCALE(sum, d.alpha);                                                                             \
+                if (d.has_c) {                                                                                         \
+                    sum += SCALE((MATH)c[row * d.c_rs + j * d.c_cs], d.beta);                                          \
+                }                                                                                                      \
+                y[at * d.n + j] = (TYPE)sum;                                                                           \
+            }                                                                                                          \
+        }                                                                                                              \
     }
 
 #define EP_MATMUL_KEEP(x, factor) (x)
