@@ -10,6 +10,7 @@ from packager.config import host
 from packager.config.isa import Isa, isa_table, known_features
 from packager.config.schema import Command, Profile, Strict, did_you_mean
 from packager.config.sizes import Size
+from packager.errors import ConfigError, Problem
 
 
 def _known_isas(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -117,6 +118,13 @@ class Target(Profile):
         """The widest instruction set of ``isa``, with the target's own features added."""
         widest = max((isa_table()[name] for name in self.isa), key=lambda isa: isa.lanes)
         return Isa(widest.name, widest.lanes, widest.registers, widest.features | frozenset(self.features))
+
+    def with_threads(self, threads: int) -> Target:
+        """This target for another number of threads; ConfigError (EP0304) when its programs have none."""
+        if threads > 1 and not self.has_threads:
+            what = f"{threads} threads were asked for, but programs for {self.triple} have no threads"
+            raise ConfigError(Problem("EP0304", what, f"target {self.name}", "leave --threads out"))
+        return self.model_copy(update={"threads": threads})
 
     @property
     def architecture(self) -> str:

@@ -1,0 +1,83 @@
+"""Arguments that several commands have, and how their text is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from packager.config.board import Board
+    from packager.config.target import Target
+
+ModelArgument = Annotated[Path, typer.Argument(help="An ONNX file.", metavar="MODEL", show_default=False)]
+BundleArgument = Annotated[Path, typer.Argument(help="A bundle directory.", metavar="BUNDLE", show_default=False)]
+EitherArgument = Annotated[
+    Path, typer.Argument(help="A bundle directory, or an ONNX file.", metavar="BUNDLE|MODEL", show_default=False)
+]
+TargetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="NAME",
+        help="Target profile: a name or a .yaml file. Default: the board's, else host.",
+    ),
+]
+BoardOption = Annotated[str | None, typer.Option("--board", "-b", metavar="NAME", help="Board profile it will run on.")]
+DimsOption = Annotated[
+    list[str] | None,
+    typer.Option("--dim", metavar="NAME=N", help="Value of a dynamic dimension; may be repeated."),
+]
+DeviceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--device", "-d", metavar="DEVICE", help="user@host[:port] or a name of devices.yaml. Default: this machine."
+    ),
+]
+AcceptKeyOption = Annotated[
+    bool,
+    typer.Option("--accept-new-host-key", help="Trust a device that is seen for the first time and remember its key."),
+]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", min=1, max=256, help="Threads of one inference. Default: the target's.")
+]
+
+
+def parse_pairs(given: Sequence[str] | None, option: str) -> dict[str, str]:
+    """``NAME=VALUE`` words as a dict; a usage error names the word that is none, or is given twice."""
+    pairs: dict[str, str] = {}
+    for word in given or ():
+        name, equals, value = word.partition("=")
+        if not equals or not name or not value:
+            raise typer.BadParameter(f"'{word}' is not NAME=VALUE", param_hint=option)
+        if name in pairs:
+            raise typer.BadParameter(f"'{name}' is given twice", param_hint=option)
+        pairs[name] = value
+    return pairs
+
+
+def parse_dims(given: Sequence[str] | None) -> dict[str, int]:
+    """``--dim`` words; extents are positive integers."""
+    dims: dict[str, int] = {}
+    for name, value in parse_pairs(given, "--dim").items():
+        if not value.isascii() or not value.isdecimal() or int(value) < 1:
+            raise typer.BadParameter(f"'{name}={value}': a dimension is a positive integer", param_hint="--dim")
+        dims[name] = int(value)
+    return dims
+
+
+def resolve_target(target: str | None, board: str | None, threads: int | None = None) -> tuple[Target, Board | None]:
+    """The profiles asked for; without a target the board's, without both the host."""
+    from packager.config.load import load_board, load_target
+
+    place = load_board(board) if board else None
+    profile = load_target(target or (place.target if place else "host"))
+    return (profile.with_threads(threads) if threads else profile), place
+
+
+def is_bundle(path: Path) -> bool:
+    """Whether ``BUNDLE|MODEL`` is a bundle: directories are; models are files."""
+    return path.is_dir()

@@ -1,0 +1,191 @@
+"""Inputs from files people have: arrays (npy, npz), pictures (png), sounds (wav)."""
+
+from __future__ import annotations
+
+import struct
+import wave
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from packager.bundle.manifest import PortInfo
+from packager.errors import Problem, VerifyError
+from packager.program import DType
+
+Array = npt.NDArray[np.generic]
+
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # colour type: samples per pixel
+_MOST_PIXELS = 1 << 26
+
+
+def read_inputs(given: Mapping[str, Path], ports: Sequence[PortInfo]) -> dict[str, Array]:
+    """Arrays for ``ports`` from files by input name; the name may be empty for a single input and for an npz.
+
+    An array is reshaped when only its shape, not its number of values, differs.  A picture becomes 0..1 for float
+    inputs, 0..255 for uint8, in the order of axes the input has; a sound becomes -1..1.
+    Nothing is resized or resampled.
+    """
+    feeds: dict[str, Array] = {}
+    for name, file in given.items():
+        if not name and file.suffix.lower() == ".npz":
+            feeds |= {key: _fit(array, _port(key, ports, file), file) for key, array in _read_npz(file).items()}
+        else:
+            port = _port(name, ports, file)
+            feeds[port.name] = _read(file, port)
+    return feeds
+
+
+def _port(name: str, ports: Sequence[PortInfo], file: Path) -> PortInfo:
+    if not name and len(ports) == 1:
+        return ports[0]
+    for port in ports:
+        if port.name == name:
+            return port
+    names = ", ".join(f"'{port.name}'" for port in ports)
+    what = f"the model has no input '{name}'" if name else "the model has several inputs"
+    raise VerifyError(Problem("EP0801", what, str(file), f"write NAME={file}; the inputs are {names}"))
+
+
+def _read(file: Path, port: PortInfo) -> Array:
+    readers = {".npy": _read_npy, ".png": lambda picture: _arrange(read_png(picture), port), ".wav": _read_wav}
+    reader = readers.get(file.suffix.lower())
+    if reader is None:
+        hint = "inputs are .npy, .npz, .png or .wav files"
+        raise VerifyError(Problem("EP0804", f"'{file.suffix}' files cannot be read", str(file), hint))
+    try:
+        array = reader(file)
+    except (OSError, ValueError, EOFError, wave.Error, zlib.error, struct.error) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise VerifyError(Problem("EP0804", f"cannot read the input: {reason}", str(file))) from None
+    return _fit(array, port, file)
+
+
+def _read_npy(file: Path) -> Array:
+    return np.asarray(np.load(file, allow_pickle=False))
+
+
+def _read_npz(file: Path) -> dict[str, Array]:
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            return {name: np.asarray(archive[name]) for name in archive.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise VerifyError(Problem("EP0804", f"cannot read the inputs: {error}", str(file))) from None
+
+
+def _read_wav(file: Path) -> Array:
+    """16-bit PCM, one channel, as float32 in -1..1."""
+    with wave.open(str(file), "rb") as sound:
+        if sound.getsampwidth() != 2 or sound.getnchannels() != 1:
+            raise ValueError(
+                f"{sound.getnchannels()} channels of {8 * sound.getsampwidth()} bits; mono 16-bit PCM is read"
+            )
+        samples = np.frombuffer(sound.readframes(sound.getnframes()), "<i2")
+    return np.asarray(samples / np.float32(32768), np.float32)
+
+
+def read_png(file: Path) -> npt.NDArray[np.uint8]:
+    """The picture as uint8[height, width, channels] with 1 or 3 channels; transparency is left out.
+
+    8 bits a sample, not interlaced: what cameras and image editors write.  ValueError for anything else.
+    """
+    chunks = dict(_png_chunks(file.read_bytes()))
+    width, height, depth, colour, _, _, interlaced = struct.unpack(">IIBBBBB", chunks.get(b"IHDR", b""))
+    if depth != 8 or interlaced or colour not in _PNG_CHANNELS:
+        raise ValueError("only PNG with 8 bits a sample and without interlacing is read")
+    if not 0 < width * height <= _MOST_PIXELS:
+        raise ValueError(f"{width} x {height} pixels")
+    channels = _PNG_CHANNELS[colour]
+    size = height * (1 + width * channels)
+    raw = zlib.decompressobj().decompress(chunks.get(b"IDAT", b""), size)
+    if len(raw) != size:
+        raise ValueError("the picture is cut off")
+    pixels = _png_unfilter(np.frombuffer(raw, np.uint8).reshape(height, 1 + width * channels), channels)
+    pixels = pixels.reshape(height, width, channels)
+    if colour == 3:
+        palette = np.frombuffer(chunks.get(b"PLTE", b""), np.uint8).reshape(-1, 3)
+        if pixels.max() >= len(palette):
+            raise ValueError("a pixel has a colour that is not in the palette")
+        return palette[pixels[..., 0]]
+    return pixels[..., : 3 if channels > 2 else 1]
+
+
+def _png_chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Chunks by type; the data of all IDAT chunks joined."""
+    if not data.startswith(_PNG_SIGNATURE):
+        raise ValueError("it is not a PNG file")
+    at, pixels = len(_PNG_SIGNATURE), []
+    while at + 12 <= len(data):
+        length, kind = struct.unpack(">I4s", data[at : at + 8])
+        body = data[at + 8 : at + 8 + length]
+        if len(body) != length or zlib.crc32(kind + body) != int.from_bytes(data[at + 8 + length : at + 12 + length]):
+            raise ValueError("the file is damaged")
+        if kind == b"IDAT":
+            pixels.append(body)
+        else:
+            yield kind, body
+        at += 12 + length
+    yield b"IDAT", b"".join(pixels)
+
+
+def _png_unfilter(rows: npt.NDArray[np.uint8], step: int) -> npt.NDArray[np.uint8]:
+    """Undo the five row filters of PNG (specification, section 9); ``step`` bytes lie between neighbours."""
+    out = np.zeros((len(rows) + 1, rows.shape[1] - 1 + step), np.int64)  # a row of zeros above, a pixel of zeros left
+    for y, row in enumerate(rows, 1):
+        kind, line = int(row[0]), row[1:].astype(np.int64)
+        if kind in (0, 2):
+            out[y, step:] = (line + (out[y - 1, step:] if kind == 2 else 0)) & 255
+        elif kind in (1, 3, 4):
+            _png_unfilter_row(kind, line, out[y], out[y - 1], step)
+        else:
+            raise ValueError(f"unknown row filter {kind}")
+    return out[1:, step:].astype(np.uint8)
+
+
+def _png_unfilter_row(
+    kind: int, line: npt.NDArray[np.int64], row: npt.NDArray[np.int64], above: npt.NDArray[np.int64], step: int
+) -> None:
+    """Filters that look to the left: 1 sub, 3 average, 4 Paeth."""
+    for x, value in enumerate(line, step):
+        left, up, corner = int(row[x - step]), int(above[x]), int(above[x - step])
+        if kind == 1:
+            predicted = left
+        elif kind == 3:
+            predicted = (left + up) // 2
+        else:
+            estimate = left + up - corner
+            predicted = min((left, up, corner), key=lambda near: abs(estimate - near))
+        row[x] = (int(value) + predicted) & 255
+
+
+def _fit(array: Array, port: PortInfo, file: Path) -> Array:
+    """``array`` in the shape of ``port``; dtypes are converted only where no value changes."""
+    wanted = DType.of(port.dtype).numpy
+    if array.size != np.prod(port.dims, dtype=np.int64):
+        what = f"{list(array.shape)} does not fit input '{port.name}', which takes {list(port.dims)}"
+        raise VerifyError(Problem("EP0801", what, str(file)))
+    made = array.reshape(port.dims)
+    if made.dtype != wanted:
+        converted = made.astype(wanted)
+        if not np.can_cast(made.dtype, wanted, "same_kind") and not np.array_equal(converted, made):
+            what = f"{made.dtype.name} values do not fit input '{port.name}', which takes {port.dtype}"
+            raise VerifyError(Problem("EP0801", what, str(file)))
+        made = converted
+    return made
+
+
+def _arrange(picture: npt.NDArray[np.uint8], port: PortInfo) -> Array:
+    """The picture with its axes in the order of ``port``, 0..1 when that holds floats."""
+    height, width, channels = picture.shape
+    wanted = tuple(extent for extent in port.dims if extent != 1)
+    for pixels in (picture, picture.transpose(2, 0, 1)):
+        if tuple(extent for extent in pixels.shape if extent != 1) == wanted:
+            return pixels / np.float32(255) if port.dtype.startswith("float") else pixels
+    size = f"{width} x {height} pixels with {channels} channels"
+    raise ValueError(
+        f"{size} do not fit '{port.name}', which takes {list(port.dims)}; scale or convert the picture first"
+    )

@@ -1,0 +1,177 @@
+"""Inputs of `edgepack run`: arrays, pictures and sounds."""
+
+from __future__ import annotations
+
+import struct
+import wave
+import zlib
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from packager.bundle.manifest import PortInfo
+from packager.cli.media import read_inputs, read_png
+from packager.errors import VerifyError
+
+Pixels = npt.NDArray[np.uint8]
+
+
+def port(name: str, *dims: int, dtype: str = "float32") -> PortInfo:
+    return PortInfo(name, dtype, dims, int(np.prod(dims)) * np.dtype(dtype).itemsize)
+
+
+def chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def paeth(left: int, up: int, corner: int) -> int:
+    estimate = left + up - corner
+    distances = [(abs(estimate - near), order, near) for order, near in enumerate((left, up, corner))]
+    return min(distances)[2]
+
+
+def encode_png(pixels: Pixels, colour: int, *, depth: int = 8, interlaced: int = 0, palette: bytes = b"") -> bytes:
+    """A PNG whose rows use the filters 0 to 4 in turn, written from the specification's definition of each."""
+    height, width, channels = pixels.shape
+    flat = pixels.reshape(height, -1).astype(int)
+    rows = b""
+    for y in range(height):
+        kind = y % 5
+        filtered = []
+        for x in range(width * channels):
+            left = flat[y, x - channels] if x >= channels else 0
+            up = flat[y - 1, x] if y else 0
+            corner = flat[y - 1, x - channels] if y and x >= channels else 0
+            guess = (0, left, up, (left + up) // 2, paeth(left, up, corner))[kind]
+            filtered.append((flat[y, x] - guess) % 256)
+        rows += bytes([kind, *filtered])
+    header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, interlaced)
+    packed = zlib.compress(rows)
+    parts = [chunk(b"IHDR", header), chunk(b"PLTE", palette) if palette else b""]
+    parts += [
+        chunk(b"IDAT", packed[: len(packed) // 2]),
+        chunk(b"IDAT", packed[len(packed) // 2 :]),
+        chunk(b"IEND", b""),
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+@pytest.fixture
+def picture() -> Pixels:
+    return np.random.default_rng(3).integers(0, 256, (12, 7, 4), dtype=np.uint8)
+
+
+@pytest.mark.parametrize(("colour", "channels", "kept"), [(0, 1, 1), (2, 3, 3), (4, 2, 1), (6, 4, 3)])
+def test_png_pixels_come_back_through_every_row_filter(
+    picture: Pixels, tmp_path: Path, colour: int, channels: int, kept: int
+) -> None:
+    file = tmp_path / "x.png"
+    file.write_bytes(encode_png(picture[..., :channels], colour))
+    assert np.array_equal(read_png(file), picture[..., :kept])
+
+
+def test_a_png_palette_is_looked_up(tmp_path: Path) -> None:
+    file = tmp_path / "x.png"
+    palette = bytes(range(12))
+    index = np.array([[[0], [3]], [[2], [1]]], np.uint8)
+    file.write_bytes(encode_png(index, 3, palette=palette))
+    assert np.array_equal(read_png(file), np.frombuffer(palette, np.uint8).reshape(4, 3)[index[..., 0]])
+    file.write_bytes(encode_png(index, 3, palette=palette[:9]))
+    with pytest.raises(ValueError, match="not in the palette"):
+        read_png(file)
+
+
+def test_pictures_take_the_axes_and_the_range_of_the_input(picture: Pixels, tmp_path: Path) -> None:
+    file = tmp_path / "x.png"
+    file.write_bytes(encode_png(picture[..., :3], 2))
+    planes = read_inputs({"": file}, [port("image", 1, 3, 12, 7)])["image"]
+    assert np.allclose(planes[0], picture[..., :3].transpose(2, 0, 1) / 255)
+    pixels = read_inputs({"image": file}, [port("image", 1, 12, 7, 3, dtype="uint8")])["image"]
+    assert np.array_equal(pixels[0], picture[..., :3])
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda data: data[:60], "damaged|cut off"),
+        (lambda data: b"GIF89a" + data, "not a PNG"),
+        (lambda data: data.replace(b"IDAT", b"IDXT"), "damaged"),
+        (lambda data: data[:-20] + b"\0" * 20, "damaged"),
+        (lambda _: b"", "not a PNG"),
+    ],
+    ids=["cut off", "other format", "unknown chunk", "bad checksum", "empty"],
+)
+def test_a_damaged_picture_is_an_error(picture: Pixels, tmp_path: Path, damage: object, reason: str) -> None:
+    file = tmp_path / "x.png"
+    assert callable(damage)
+    file.write_bytes(damage(encode_png(picture[..., :3], 2)))
+    with pytest.raises(VerifyError, match=reason):
+        read_inputs({"image": file}, [port("image", 1, 3, 12, 7)])
+
+
+@pytest.mark.parametrize(("depth", "interlaced"), [(16, 0), (8, 1)])
+def test_png_forms_that_are_not_read_are_refused(picture: Pixels, tmp_path: Path, depth: int, interlaced: int) -> None:
+    file = tmp_path / "x.png"
+    file.write_bytes(encode_png(picture[..., :3], 2, depth=depth, interlaced=interlaced))
+    with pytest.raises(ValueError, match="only PNG with 8 bits"):
+        read_png(file)
+
+
+def test_a_picture_of_another_size_is_refused_with_both_sizes(picture: Pixels, tmp_path: Path) -> None:
+    file = tmp_path / "x.png"
+    file.write_bytes(encode_png(picture[..., :3], 2))
+    with pytest.raises(
+        VerifyError, match=r"7 x 12 pixels with 3 channels do not fit 'image', which takes \[1, 3, 32, 32\]"
+    ):
+        read_inputs({"image": file}, [port("image", 1, 3, 32, 32)])
+
+
+def test_arrays_are_reshaped_but_not_resized(tmp_path: Path) -> None:
+    file = tmp_path / "x.npy"
+    np.save(file, np.arange(6.0))
+    assert read_inputs({"": file}, [port("x", 1, 2, 3)])["x"].shape == (1, 2, 3)
+    with pytest.raises(VerifyError, match=r"\[6\] does not fit input 'x', which takes \[1, 5\]"):
+        read_inputs({"": file}, [port("x", 1, 5)])
+
+
+def test_values_that_the_inputs_type_cannot_hold_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "x.npy"
+    np.save(file, np.array([1.0, 2.5]))
+    with pytest.raises(VerifyError, match="float64 values do not fit"):
+        read_inputs({"": file}, [port("x", 2, dtype="int32")])
+
+
+def test_an_archive_gives_all_inputs(tmp_path: Path) -> None:
+    file = tmp_path / "x.npz"
+    np.savez(file, a=np.zeros(2, np.float32), b=np.ones(3, np.float32))
+    feeds = read_inputs({"": file}, [port("a", 2), port("b", 1, 3)])
+    assert feeds["b"].tolist() == [[1, 1, 1]]
+
+
+def test_a_sound_becomes_floats(tmp_path: Path) -> None:
+    file = tmp_path / "x.wav"
+    with wave.open(str(file), "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(2)
+        sound.setframerate(16000)
+        sound.writeframes(np.array([0, 16384, -32768], "<i2").tobytes())
+    assert read_inputs({"": file}, [port("x", 1, 3)])["x"].tolist() == [[0, 0.5, -1]]
+
+
+@pytest.mark.parametrize("name", ["x.txt", "none.npy", "none.npz", "empty.wav"])
+def test_files_that_cannot_be_read_are_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / "x.txt").touch()
+    (tmp_path / "empty.wav").touch()
+    with pytest.raises(VerifyError) as caught:
+        read_inputs({"": tmp_path / name}, [port("x", 3)])
+    assert [(problem.code, problem.where) for problem in caught.value.problems] == [("EP0804", str(tmp_path / name))]
+
+
+def test_an_unknown_or_missing_name_lists_the_inputs(tmp_path: Path) -> None:
+    ports = [port("a", 1), port("b", 1)]
+    for name in ("", "c"):
+        with pytest.raises(VerifyError) as caught:
+            read_inputs({name: tmp_path / "x.npy"}, ports)
+        assert "'a', 'b'" in caught.value.problems[0].hint
