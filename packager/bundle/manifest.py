@@ -47,8 +47,8 @@ class Manifest:
     """Everything known about a built model.
 
     ``profile`` is the target profile as it was used, ``flags`` the compiler flags, ``sections`` the flash and RAM of
-    the linked model by section, ``programs`` maps run and bench to their files.  ``files`` is filled in when the
-    bundle is written.  Sizes are bytes.
+    the linked model by section, ``board`` the one it was linked for (bare metal only), ``programs`` maps run and bench
+    to their files.  ``files`` is filled in when the bundle is written.  Sizes are bytes.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Manifest:
     arena_bytes: int
     arena_lower_bound: int
     weights_bytes: int
+    board: str = ""
     profile: Mapping[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
     sections: Mapping[str, int] = field(default_factory=dict)
@@ -114,7 +115,7 @@ def _checked(data: dict[str, Any], where: str) -> Manifest:
                 **{name: tuple(map(str, data[name])) for name in ("flags", "fused", "warnings")},
                 **{name: dict(data[name]) for name in ("profile", "sections", "programs")},
                 **{name: int(data[name]) for name in _NUMBERS},
-                **{name: str(data[name]) for name in ("name", "target", "edgepack", "model_sha256")},
+                **{name: str(data[name]) for name in ("name", "target", "board", "edgepack", "model_sha256")},
             }
         )
     except (TypeError, ValueError, KeyError, AttributeError) as error:

@@ -1,0 +1,301 @@
+"""The order of the stages: from an ONNX model to a bundle, from a bundle to numbers.  Start reading here."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from packager.progress import Progress, silent
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import onnx
+
+    from packager.bench.report import BenchReport
+    from packager.bench.run import BenchOptions
+    from packager.build.artifact import Artifact
+    from packager.bundle.bundle import Bundle
+    from packager.bundle.manifest import Manifest
+    from packager.config.board import Board
+    from packager.config.device import Device
+    from packager.config.target import Target
+    from packager.deploy.ssh import SshTransport
+    from packager.deploy.transport import Transport
+    from packager.memory.report import MemoryReport
+    from packager.program import Program
+    from packager.verify.verify import Tolerance, VerifyReport
+
+    Array = npt.NDArray[np.generic]
+    Feeds = Mapping[str, Array]
+
+NO_DIMS: Mapping[str, int] = {}
+MODEL_FILE = "model/model.onnx"
+"""The original model in a bundle, dimensions pinned, external data inside."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A model as C sources for one target, before any compiler has seen them.
+
+    ``sources`` maps paths in the bundle to bytes; ``original`` is the model as given, for verification; ``fused`` says
+    what the passes did; ``parameters`` counts the weights the program keeps.
+    """
+
+    program: Program
+    memory: MemoryReport
+    sources: Mapping[str, bytes]
+    original: onnx.ModelProto
+    sha256: str
+    fused: tuple[str, ...]
+    warnings: tuple[str, ...]
+    parameters: int
+
+
+@dataclass(frozen=True)
+class Built:
+    """A bundle on disk and what was learned on the way."""
+
+    bundle: Bundle
+    compiled: Compiled
+
+
+def compile_model(
+    model: Path | onnx.ModelProto,
+    target: Target,
+    *,
+    dims: Mapping[str, int] = NO_DIMS,
+    name: str | None = None,
+    optimize: str = "speed",
+    progress: Progress = silent,
+) -> Compiled:
+    """``model`` as C for ``target``: load, fuse, lay out, lower, plan, print.
+
+    ``dims`` gives dynamic dimensions their values; ``optimize`` is speed, size or ram.  Raises ModelError for what the
+    model asks for and no kernel does, BudgetError when the plan does not fit.
+    """
+    from codegen_c.c_model import emit
+    from packager.build.toolchain import embed_style
+    from packager.frontend.load import load_model
+    from packager.lower.lower import lower, supported
+    from packager.memory.planner import plan
+    from packager.memory.report import check_budget
+    from packager.passes.layout import assign_layout
+    from packager.passes.optimize import optimize as run_passes
+
+    isa = target.vector_isa()
+    halos = target.halos and optimize != "ram"
+    loaded = load_model(model, dims=dims, supported=supported, progress=progress)
+    progress("fusing operators")
+    fused = run_passes(loaded.model)
+    assign_layout(loaded.model, isa, halos=halos)
+    progress("lowering to kernels")
+    lowered = lower(
+        loaded.model,
+        name=name or loaded.name,
+        isa=isa,
+        threads=target.threads,
+        sha256=loaded.sha256,
+        optimize=optimize,
+        halos=halos,
+    )
+    program, memory = plan(lowered, optimize=optimize, progress=progress)
+    check_budget(memory, target.budget.ram, target.name)
+    progress("printing C")
+    parameters = sum(len(constant.data) // constant.dtype.size for constant in program.constants)
+    return Compiled(
+        program=program,
+        memory=memory,
+        sources=emit(program, embed=embed_style(target)),
+        original=loaded.original,
+        sha256=loaded.sha256,
+        fused=fused,
+        warnings=loaded.warnings,
+        parameters=parameters,
+    )
+
+
+def build(
+    model: Path | onnx.ModelProto,
+    target: Target,
+    out: Path | None = None,
+    *,
+    board: Board | None = None,
+    dims: Mapping[str, int] = NO_DIMS,
+    name: str | None = None,
+    optimize: str = "speed",
+    progress: Progress = silent,
+) -> Built:
+    """A bundle of ``model`` for ``target`` at ``out`` (default: ``<name>-<target>`` here).
+
+    Nothing half-written is left behind, whatever fails.  A target without an operating system needs a ``board``;
+    the first that is made for it is the default.
+    """
+    from packager.build.compile import compile_bundle
+    from packager.bundle.write import publish, staging
+
+    board = board or _default_board(target)
+    compiled = compile_model(model, target, dims=dims, name=name, optimize=optimize, progress=progress)
+    destination = out or Path(f"{compiled.program.name}-{target.name}")
+    with staging(destination) as directory:
+        artifact = compile_bundle(
+            compiled.sources, target, name=compiled.program.name, directory=directory, board=board, progress=progress
+        )
+        write_reports(compiled, directory)
+        bundle = publish(directory, destination, manifest_of(compiled, target, board, artifact))
+    return Built(bundle, compiled)
+
+
+def run(bundle: Bundle, feeds: Feeds, *, transport: Transport | None = None) -> dict[str, Array]:
+    """One inference of a built model on this machine (or in the target's emulator), or on ``transport``."""
+    from packager.deploy.execute import runner
+
+    with runner(bundle, transport or transport_of(bundle)) as call:
+        return bundle.run(feeds, lambda _, data: call(data))
+
+
+def verify(
+    bundle: Bundle,
+    samples: Sequence[Feeds] | None = None,
+    *,
+    count: int = 1,
+    seed: int = 0,
+    tolerance: Tolerance | None = None,
+    transport: Transport | None = None,
+    progress: Progress = silent,
+) -> VerifyReport:
+    """Compare a bundle's outputs with the reference implementation of its own model.
+
+    ``samples`` default to ``count`` random ones with a fixed ``seed``.
+    """
+    import onnx
+
+    from packager.deploy.execute import runner
+    from packager.verify.verify import random_feeds
+    from packager.verify.verify import verify as compare
+
+    model = onnx.load(bundle.directory / MODEL_FILE)
+    chosen = list(samples) if samples is not None else random_feeds(model, count, seed)
+    with runner(bundle, transport or transport_of(bundle)) as call:
+        return compare(
+            model,
+            lambda feeds: bundle.run(feeds, lambda _, data: call(data)),
+            chosen,
+            tolerance=tolerance,
+            progress=progress,
+        )
+
+
+def bench(
+    bundle: Bundle,
+    *,
+    transport: Transport | None = None,
+    options: BenchOptions | None = None,
+    feeds: Feeds | None = None,
+    check: bool = True,
+    timeout: float | None = None,
+    progress: Progress = silent,
+) -> BenchReport:
+    """Measure a bundle on ``transport`` (default: this machine or the target's emulator); outputs are checked there."""
+    import onnx
+
+    from packager.bench.run import bench as measure
+    from packager.bundle.tensors import pack, unpack
+    from packager.verify.verify import Reference, random_feeds, verify_outputs
+
+    model = onnx.load(bundle.directory / MODEL_FILE)
+    chosen = feeds or random_feeds(model, 1, 0)[0]
+
+    def matches(data: bytes) -> tuple[bool, float]:
+        progress("checking the outputs against the reference")
+        report = verify_outputs(Reference(model).run(chosen), unpack(bundle.manifest.outputs, data))
+        return report.passed, max((output.max_abs for output in report.outputs), default=0.0)
+
+    return measure(
+        bundle.program("bench"),
+        transport or transport_of(bundle),
+        target=bundle.target_name,
+        macs=bundle.manifest.macs,
+        inputs=pack(bundle.manifest.inputs, chosen),
+        check_outputs=matches if check else None,
+        options=options,
+        timeout=timeout,
+        progress=progress,
+    )
+
+
+def transport_of(bundle: Bundle) -> Transport:
+    """Where a bundle's programs run on this machine."""
+    from packager.config.load import load_board
+    from packager.deploy.places import local_transport
+
+    board = bundle.manifest.board
+    return local_transport(bundle.target(), load_board(board) if board else None)
+
+
+@contextlib.contextmanager
+def open_device(
+    spec: str, *, accept_new_host_key: bool = False, progress: Progress = silent
+) -> Iterator[tuple[SshTransport, Device, Board | None]]:
+    """A connection to the device called ``spec`` (a name of devices.yaml or ``user@host[:port]``), and its profiles."""
+    from packager.config.load import load_board, load_device
+    from packager.deploy.ssh import open_ssh
+
+    device = load_device(spec)
+    board = load_board(device.board) if device.board else None
+    with open_ssh(device, accept_new_host_key=accept_new_host_key, progress=progress) as transport:
+        yield transport, device, board
+
+
+def _default_board(target: Target) -> Board | None:
+    from packager.config.load import available, load_board
+
+    if not target.is_freestanding:
+        return None
+    boards = (load_board(found.file) for found in available("boards"))
+    return next((board for board in boards if board.target == target.name), None)
+
+
+def manifest_of(compiled: Compiled, target: Target, board: Board | None, artifact: Artifact) -> Manifest:
+    """What the bundle says about itself."""
+    from packager import __version__
+    from packager.bundle.manifest import Manifest, PortInfo
+
+    program = compiled.program
+    programs = {"run": artifact.relative(artifact.run), "bench": artifact.relative(artifact.bench)}
+    return Manifest(
+        name=program.name,
+        target=target.name,
+        edgepack=__version__,
+        model_sha256=compiled.sha256,
+        inputs=tuple(PortInfo.of(port) for port in program.inputs),
+        outputs=tuple(PortInfo.of(port) for port in program.outputs),
+        macs=program.macs,
+        parameters=compiled.parameters,
+        arena_bytes=program.arena_bytes,
+        arena_lower_bound=compiled.memory.lower_bound,
+        weights_bytes=artifact.sections.weights,
+        board=board.name if board else "",
+        profile=target.model_dump(mode="json", by_alias=True),
+        flags=artifact.flags,
+        sections=artifact.sections.as_dict(),
+        programs=programs,
+        fused=compiled.fused,
+        warnings=compiled.warnings,
+    )
+
+
+def write_reports(compiled: Compiled, directory: Path) -> None:
+    """The model itself (``edgepack verify`` compares with it) and the memory plan."""
+    import json
+
+    import onnx
+
+    (directory / "report").mkdir(exist_ok=True)
+    (directory / MODEL_FILE).parent.mkdir(exist_ok=True)
+    onnx.save(compiled.original, directory / MODEL_FILE)
+    text = json.dumps(compiled.memory.to_json(), indent=2, sort_keys=True)
+    (directory / "report/memory.json").write_text(text + "\n", "utf-8")
