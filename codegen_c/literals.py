@@ -17,17 +17,22 @@ def float_literal(value: float) -> str:
         return '__builtin_nanf("")'
     if math.isinf(value):
         return "__builtin_inff()" if value > 0 else "-__builtin_inff()"
-    try:
-        single = struct.unpack("<f", struct.pack("<f", value))[0]
-    except OverflowError:
-        return "__builtin_inff()" if value > 0 else "-__builtin_inff()"
-    for digits in range(1, 18):
-        text = f"{single:.{digits}g}"
-        if struct.unpack("<f", struct.pack("<f", float(text)))[0] == single:
-            break
+    single = _single(value)
+    if math.isinf(single):
+        return float_literal(single)
+    text = next(text for digits in range(1, 18) if _single(float(text := f"{single:.{digits}g}")) == single)
     if not any(c in text for c in ".e"):
         text += ".0"
     return f"{text}f"
+
+
+def _single(value: float) -> float:
+    """``value`` rounded to single precision; infinite when it is beyond its range."""
+    try:
+        rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return rounded
 
 
 def int_literal(value: int) -> str:
