@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from packager.errors import BudgetError, ModelError, Problem
 from packager.memory.check import check_plan
 from packager.memory.inplace import Group, join_in_place
 from packager.memory.lifetimes import Storage, occupancies
@@ -14,16 +15,21 @@ from packager.memory.report import MemoryReport, Placement
 from packager.program import Buffer, KernelCall, Operand, Port, Program
 from packager.progress import Progress, silent
 
+_LARGEST = 1 << 40
+_SHAPES_HINT = "check the model's shapes: `edgepack inspect MODEL`"
+
 
 def plan(program: Program, *, optimize: str = "speed", progress: Progress = silent) -> tuple[Program, MemoryReport]:
     """``program`` with its calls in the best order found and an offset for every buffer, checked, and what it costs.
 
     Every ``optimize`` mode plans alike: an order that needs less memory costs no time.  Buffers nothing touches are
     dropped.  Arena offsets are multiples of ``max(16, 4 * lanes)``, which becomes the arena's alignment.
+    Raises BudgetError for tensors no machine can hold and ModelError for negative extents.
     """
     del optimize
     progress("planning memory")
     align = max(16, 4 * program.lanes)
+    _check_sizes(program)
     storage = Storage(program)
     given = tuple(range(len(program.body)))
     found = search_order(storage, align)
@@ -34,6 +40,19 @@ def plan(program: Program, *, optimize: str = "speed", progress: Progress = sile
     planned = _apply(storage, best, align)
     check_plan(program, planned)
     return planned, _report(storage, best)
+
+
+def _check_sizes(program: Program) -> None:
+    """Refuse what no machine can hold; models that say so by mistake get here with all their shapes inferred."""
+    problems: list[Problem] = []
+    for buffer in program.buffers:
+        where = f"tensor '{buffer.name}', shape {list(buffer.shape)}"
+        if any(extent < 0 for extent in buffer.shape):
+            raise ModelError(Problem("EP0213", "a dimension is negative: a window or slice exceeds its input", where))
+        if buffer.stored_bytes > _LARGEST:
+            problems.append(Problem("EP0402", f"a tensor needs {buffer.stored_bytes:,} bytes", where, _SHAPES_HINT))
+    if problems:
+        raise BudgetError(problems)
 
 
 @dataclass(frozen=True)

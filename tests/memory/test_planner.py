@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from packager.errors import BudgetError
+from packager.errors import BudgetError, ModelError
 from packager.memory.planner import plan
 from packager.memory.report import check_budget
 from packager.program import Constant, DType, Format, Halo, KernelCall, Port, Program
@@ -212,3 +212,11 @@ def test_a_budget_error_says_by_how_much_and_what_sets_the_peak() -> None:
     assert "EP0401" in message
     assert f"{report.arena_bytes - 5000:,} more than the 5,000 bytes" in message
     assert "Any 'y', where 'big' (4,096 bytes), 'y' (2,048 bytes) are live" in message
+
+
+def test_impossible_sizes_are_refused() -> None:
+    x, y = tensor("x", 1), tensor("y", 1)
+    with pytest.raises(BudgetError, match=r"EP0402.*\n.*tensor 'huge', shape \[1099511627776\]"):
+        plan(program([x], [y], [call([tensor("huge", 1 << 40)], [x]), call([y], [x])]))
+    with pytest.raises(ModelError, match=r"EP0213.*\n.*tensor 'less', shape \[2, -3\]"):
+        plan(program([x], [y], [call([tensor("less", 2, -3)], [x]), call([y], [x])]))
