@@ -456,4 +456,14 @@ EP_INLINE double ep_softplus_f64(double x)
     return (x > 0.0 ? x : 0.0) + (x != x ? x : ep_log1p_f64(ep_exp_f64(-ep_abs_f64(x))));
 }
 
+EP_INLINE double ep_gelu_f64(double x)
+{
+    return 0.5 * x * (1.0 + ep_erf_f64(x * 0.7071067811865476));
+}
+
+EP_INLINE double ep_gelu_tanh_f64(double x)
+{
+    return 0.5 * x * (1.0 + ep_tanh_f64(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+}
+
 #endif

@@ -7,6 +7,7 @@
  *    ep_splat(s) ep_load(p) ep_store(p, v)        any address aligned for a float
  *    ep_load_part(p, n) ep_store_part(p, v, n)    the first n lanes, 0 <= n <= width; the others load as 0
  *    ep_lt ep_le ep_gt ep_ge ep_eq ep_ne (a, b)   masks; false with NaN, ep_ne true
+ *    ep_mask(truth)                               the same truth in every lane
  *    ep_isnan(v) ep_isinf(v)                      masks
  *    ep_select(mask, a, b)                        a where the mask is true
  *    ep_max(a, b) ep_min(a, b)                    one instruction; NaN when b is NaN, unspecified (a or b) when only a is:
@@ -99,6 +100,7 @@ EP_INLINE float ep_f32_from_bits(uint32_t u)
 #endif
 
 #define ep_splat_f32v EP_V(ep_splat)
+#define ep_mask_f32v EP_V(ep_mask)
 #define ep_load_f32v EP_V(ep_load)
 #define ep_store_f32v EP_V(ep_store)
 #define ep_load_part_f32v EP_V(ep_load_part)

@@ -11,6 +11,12 @@ EP_INLINE EP_F EP_FN(ep_splat)(float s)
 #endif
 }
 
+EP_INLINE EP_I EP_FN(ep_mask)(int truth)
+{
+    const EP_F value = EP_FN(ep_splat)((float)truth);
+    return EP_MASK(value != 0.0f);
+}
+
 #if EP_VW == 1
 EP_INLINE float EP_FN(ep_load)(const void *p)
 {
