@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from packager.config.board import Board
     from packager.config.target import Target
+
+    Array = npt.NDArray[np.generic]
 
 ModelArgument = Annotated[Path, typer.Argument(help="An ONNX file.", metavar="MODEL", show_default=False)]
 BundleArgument = Annotated[Path, typer.Argument(help="A bundle directory.", metavar="BUNDLE", show_default=False)]
@@ -39,10 +44,13 @@ DeviceOption = Annotated[
 ]
 AcceptKeyOption = Annotated[
     bool,
-    typer.Option("--accept-new-host-key", help="Trust a device that is seen for the first time and remember its key."),
+    typer.Option(
+        "--accept-new-host-key", metavar="", help="Trust a device that is seen for the first time and remember its key."
+    ),
 ]
 ThreadsOption = Annotated[
-    int | None, typer.Option("--threads", min=1, max=256, help="Threads of one inference. Default: the target's.")
+    int | None,
+    typer.Option("--threads", metavar="N", min=1, max=256, help="Threads of one inference. Default: the target's."),
 ]
 
 
@@ -79,5 +87,5 @@ def resolve_target(target: str | None, board: str | None, threads: int | None = 
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether ``BUNDLE|MODEL`` is a bundle: directories are; models are files."""
-    return path.is_dir()
+    """Whether ``BUNDLE|MODEL`` is a bundle: a directory, unless it holds a model and no manifest."""
+    return path.is_dir() and ((path / "manifest.json").exists() or not any(path.glob("*.onnx")))

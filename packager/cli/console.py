@@ -17,7 +17,7 @@ from packager.progress import Progress, silent
 if TYPE_CHECKING:
     from rich.console import Console
 
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+JsonFlag = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON document instead of text.")]
 
 WIDTH_OF_FILES = 160
 """Columns of a table when the output is no terminal: lines are for grep, not for a screen."""

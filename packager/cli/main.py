@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from packager import __version__
-from packager.cli import doctor, ops, profiles
+from packager.cli import bench, build, deploy, doctor, inspect, ops, profiles, run, verify
 from packager.errors import EdgepackError
 
 EXIT_PROBLEM = 1
@@ -28,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (ops, profiles, doctor):
+for group in (build, verify, run, bench, deploy, inspect, ops, profiles, doctor):
     group.register(app)
 
 
@@ -41,10 +41,14 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def common(
     _version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version", metavar="", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
     _traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show where in the code an error was raised; accepted anywhere.")
+        bool,
+        typer.Option("--traceback", metavar="", help="Show where in the code an error was raised; accepted anywhere."),
     ] = False,
 ) -> None:
     """ONNX model in, measured latency on the edge device out."""

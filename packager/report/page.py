@@ -12,6 +12,7 @@ from packager.bench.report import BenchReport
 from packager.bundle.bundle import Bundle
 from packager.bundle.manifest import Manifest
 from packager.config.sizes import format_size
+from packager.report.footprint import flash_bytes, ram_bytes
 from packager.report.svg import Bar, Rectangle, arena, bars, histogram
 from packager.report.units import format_count, format_time
 
@@ -78,7 +79,7 @@ def _read(file: Path) -> Mapping[str, Any]:
 
 def _facts(manifest: Manifest, bench: BenchReport | None) -> str:
     rows = [("multiply-accumulates", format_count(manifest.macs)), ("parameters", format_count(manifest.parameters))]
-    rows += [(f"{name}", format_size(size)) for name, size in sorted(manifest.sections.items())]
+    rows += [("flash", format_size(flash_bytes(manifest))), ("RAM", format_size(ram_bytes(manifest)))]
     rows += [
         ("weights", format_size(manifest.weights_bytes)),
         ("arena", format_size(manifest.arena_bytes)),

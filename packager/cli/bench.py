@@ -1,0 +1,167 @@
+"""``edgepack bench``: measured latency."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from packager.cli import arguments, summary
+from packager.cli.console import JsonFlag, emit_json, print_table, progress
+from packager.cli.places import bundle_of, transport_for
+
+if TYPE_CHECKING:
+    from packager.bench.conditions import Conditions
+    from packager.bench.report import BenchReport
+    from packager.bundle.bundle import Bundle
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(bench)
+
+
+def bench(
+    path: arguments.EitherArgument,
+    *,
+    target: arguments.TargetOption = None,
+    device: arguments.DeviceOption = None,
+    board: arguments.BoardOption = None,
+    dim: arguments.DimsOption = None,
+    seconds: Annotated[
+        float, typer.Option("--seconds", metavar="S", min=0.01, max=3600, help="How long to measure.")
+    ] = 2.0,
+    runs: Annotated[
+        int | None, typer.Option("--runs", metavar="N", min=1, help="How many runs, instead of --seconds.")
+    ] = None,
+    warmup: Annotated[
+        int | None,
+        typer.Option("--warmup", metavar="N", min=0, help="Runs before measuring. Default: until times are stable."),
+    ] = None,
+    threads: arguments.ThreadsOption = None,
+    cpu: Annotated[
+        str | None, typer.Option("--cpu", metavar="LIST", help="Processors to use, such as 3 or 0-3.")
+    ] = None,
+    per_layer: Annotated[bool, typer.Option("--per-layer", metavar="", help="Measure each layer too.")] = False,
+    samples: Annotated[bool, typer.Option("--samples", metavar="", help="Keep every time measured.")] = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check/--no-check", metavar="", help="Compare the outputs on the device with the reference."),
+    ] = True,
+    accept_new_host_key: arguments.AcceptKeyOption = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a report to open in a browser.")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Measure a model here, in an emulator or on a device: upload, warm up, run, check the outputs, clean up.
+
+    Exit code 1 when the outputs do not match the reference.
+    """
+    from packager import pipeline
+    from packager.bench.run import BenchOptions
+
+    dims = arguments.parse_dims(dim)
+    with (
+        progress(quiet=json) as report,
+        bundle_of(path, report, target=target, board=board, dims=dims, threads=threads, device=device) as bundle,
+        transport_for(device, report, accept_new_host_key=accept_new_host_key) as (transport, place),
+    ):
+        options = BenchOptions(
+            seconds=seconds,
+            runs=runs,
+            warmup=warmup,
+            threads=threads,
+            cpus=cpu,
+            per_layer=per_layer,
+            samples=samples or html is not None,
+            governor=place.clock.governor if place else None,
+            thermal=place.thermal if place else None,
+        )
+        result = pipeline.bench(bundle, transport=transport, options=options, check=check, progress=report)
+        if html is not None:
+            _write_html(html, bundle, result)
+    if json:
+        emit_json({"kind": "bench", **result.to_json()})
+    else:
+        _print(result, html)
+    if result.outputs_match is False:
+        raise typer.Exit(1)
+
+
+def _write_html(file: Path, bundle: Bundle, result: BenchReport) -> None:
+    from packager.errors import BundleError, Problem
+    from packager.report.page import page
+
+    try:
+        partial = file.with_name(f".{file.name}.partial")
+        partial.write_text(page(bundle, result), "utf-8")
+        partial.replace(file)
+    except OSError as error:
+        raise BundleError(Problem("EP0605", f"cannot write the report: {error.strerror}", str(file))) from None
+
+
+def _print(result: BenchReport, html: Path | None) -> None:
+    from packager.report.units import format_time
+
+    summary.print_line(f"{result.model} for {result.target} on {result.device} ({result.machine})")
+    headings = ("min", "median", "mean", "p90", "p99", "max", "stdev", "runs")
+    times = (result.minimum, result.median, result.mean, result.p90, result.p99, result.maximum, result.stdev)
+    print_table(headings, [(*(format_time(time, result.unit) for time in times), str(result.runs))], right=headings)
+    summary.print_facts(_facts(result))
+    if result.layers:
+        _print_layers(result)
+    summary.show_warnings(result.warnings)
+    if html is not None:
+        summary.print_line(f"report: {summary.shell_quoted(html)}")
+
+
+def _facts(result: BenchReport) -> list[tuple[str, str]]:
+    from packager.config.sizes import format_size
+
+    speed = result.gmacs_per_second
+    emulated = " (emulated: not the speed of any device)" if result.emulated else ""
+    checks = {None: "not checked", True: "match the reference", False: "DO NOT match the reference"}
+    error = f", largest error {result.output_max_error:.3g}" if result.output_max_error is not None else ""
+    return [
+        ("speed", f"{speed:.4g} GMAC/s{emulated}" if speed else emulated.strip(" ()")),
+        ("threads", str(result.threads) + (", pinned" if result.pinned else "")),
+        (
+            "memory",
+            f"{format_size(result.peak_rss_bytes)} resident at most, of it {format_size(result.arena_bytes)} arena",
+        ),
+        ("outputs", checks[result.outputs_match] + error),
+        ("before", _conditions(result.before)),
+        ("after", _conditions(result.after)),
+        ("governor", "performance during the run, then restored" if result.governor_set else ""),
+    ]
+
+
+def _conditions(conditions: Conditions) -> str:
+    parts = [
+        (conditions.frequency_mhz, "{:g} MHz"),
+        (conditions.temperature_c, "{:g} \u00b0C"),
+        (conditions.load, "load {:g}"),
+    ]
+    told = [form.format(value) for value, form in parts if value is not None]
+    return ", ".join([*told, *(f"governor {name}" for name in conditions.governors)])
+
+
+def _print_layers(result: BenchReport) -> None:
+    from packager.report.units import format_count, format_time
+
+    total = sum(layer.median for layer in result.layers) or 1
+    rows = [
+        (
+            layer.source or "-",
+            layer.kernel,
+            format_count(layer.macs) if layer.macs else "-",
+            format_time(layer.median, result.unit),
+            f"{layer.median / total:.1%}",
+            f"{layer.macs / layer.median:.3g}" if layer.macs and layer.median and result.unit == "ns" else "-",
+        )
+        for layer in result.layers
+    ]
+    headings = ("layer", "kernel", "MACs", "median", "share", "GMAC/s")
+    print_table(headings, rows, right=("MACs", "median", "share", "GMAC/s"))

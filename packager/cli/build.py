@@ -1,0 +1,81 @@
+"""``edgepack build``: a model becomes a bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from packager.cli import arguments, summary
+from packager.cli.console import JsonFlag, emit_json, progress
+
+if TYPE_CHECKING:
+    from packager.config.target import Target
+    from packager.pipeline import Built
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(build)
+
+
+def build(
+    model: arguments.ModelArgument,
+    *,
+    target: arguments.TargetOption = None,
+    board: arguments.BoardOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Where the bundle goes. Default: MODEL-TARGET here."),
+    ] = None,
+    dim: arguments.DimsOption = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Prefix of all C names. Default: from the model's file."),
+    ] = None,
+    optimize: Annotated[
+        Literal["speed", "size", "ram"], typer.Option("--optimize", help="What to favour where it is a choice.")
+    ] = "speed",
+    threads: arguments.ThreadsOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """Compile an ONNX model into a self-contained bundle for a target."""
+    from packager import pipeline
+
+    dims = arguments.parse_dims(dim)
+    profile, place = arguments.resolve_target(target, board, threads)
+    with progress(quiet=json) as report:
+        built = pipeline.build(
+            model, profile, output, board=place, dims=dims, name=name, optimize=optimize, progress=report
+        )
+    if json:
+        _print_json(built)
+    else:
+        _print_summary(built, profile)
+
+
+def _print_json(built: Built) -> None:
+    from packager.report.document import document
+
+    emit_json(
+        document("build", bundle=built.bundle.directory, manifest=built.bundle.manifest, memory=built.compiled.memory)
+    )
+
+
+def _print_summary(built: Built, target: Target) -> None:
+    manifest = built.bundle.manifest
+    calls = len(built.compiled.program.body)
+    summary.print_line(f"{manifest.name} for {target.name}: {target.description}")
+    steps = f"{calls} kernel calls, {target.threads} thread{'s' if target.threads > 1 else ''}"
+    summary.print_facts([("steps", steps), *summary.bundle_facts(manifest, target), summary.fused_fact(manifest.fused)])
+    summary.show_warnings(manifest.warnings)
+    where = summary.shell_quoted(_short(built.bundle.directory))
+    summary.print_line(f"bundle: {where}")
+    summary.print_line(f"next:   edgepack verify {where}")
+
+
+def _short(path: Path) -> Path:
+    """Relative to the current directory when it is below it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
