@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import onnx_ir as ir
 
 from packager.lower.context import LoweringContext
@@ -45,6 +47,10 @@ def constant_ints(node: ir.Node, index: int, name: str, ctx: LoweringContext) ->
     value = input_at(node, index)
     if value is None:
         return None
+    return tuple(int(entry) for entry in _constant(node, value, name, ctx).reshape(-1))
+
+
+def _constant(node: ir.Node, value: ir.Value, name: str, ctx: LoweringContext) -> npt.NDArray[np.generic]:
     array = ctx.array(value)
     if array is None:
         raise ctx.unsupported(
@@ -52,7 +58,7 @@ def constant_ints(node: ir.Node, index: int, name: str, ctx: LoweringContext) ->
             f"input '{name}' is computed at run time, so the output's shape or layout would depend on data",
             "make it a constant when exporting the model",
         )
-    return tuple(int(entry) for entry in array.reshape(-1))
+    return array
 
 
 def axes_input(node: ir.Node, index: int, rank: int, ctx: LoweringContext) -> tuple[int, ...] | None:
@@ -64,3 +70,16 @@ def axes_input(node: ir.Node, index: int, rank: int, ctx: LoweringContext) -> tu
     if len(set(axes)) != len(axes):
         raise ctx.unsupported(node, f"axes {raw} name one axis twice")
     return axes
+
+
+def axes_attribute(node: ir.Node, rank: int, ctx: LoweringContext) -> tuple[int, ...]:
+    """Attribute ``axes`` counted from the front, all axes when it was left out."""
+    raw = node.attributes.get_ints("axes")
+    return tuple(range(rank)) if raw is None else tuple(normalised_axis(axis, rank, node, ctx) for axis in raw)
+
+
+def constant_floats(node: ir.Node, index: int, name: str, ctx: LoweringContext) -> tuple[float, ...] | None:
+    """The values of constant real input ``index``; None when it was left out or is empty, ModelError when computed."""
+    value = input_at(node, index)
+    array = _constant(node, value, name, ctx) if value is not None else None
+    return tuple(float(entry) for entry in array.reshape(-1)) if array is not None and array.size else None
