@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import enum
+import functools
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -61,5 +64,13 @@ def lowering(
 
 
 def registry() -> Mapping[tuple[str, str], Lowering]:
-    """All lowerings by (domain, op_type)."""
+    """All lowerings by (domain, op_type); imports every module of ``packager.ops`` on first use."""
+    _load()
     return _REGISTRY
+
+
+@functools.cache
+def _load() -> None:
+    package = importlib.import_module("packager.ops")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"packager.ops.{module.name}")

@@ -109,21 +109,21 @@ def product_calls(product: Product, output: Buffer, node: ir.Node, ctx: Lowering
     dot, dot_cost = _choose_dot_tile(product, ctx.isa)
     if isinstance(product.b.operand, Constant):
         if dot_cost < panel_cost:
-            yield _gemm_call(GEMM_DOT, _transposed(product, ctx), dot, output=output, node=node, ctx=ctx)
+            yield gemm_call(GEMM_DOT, _transposed(product, ctx), dot, output=output, node=node, ctx=ctx)
         else:
-            yield _gemm_call(GEMM, _packed(product, panel, ctx), panel, output=output, node=node, ctx=ctx, packed=True)
+            yield gemm_call(GEMM, _packed(product, panel, ctx), panel, output=output, node=node, ctx=ctx, packed=True)
         return
     direct = product.b.column_step == 1 and product.n >= lanes
     per_element = 2.0 / lanes if product.b.column_step == 1 else 1.0
     pack_cost = panel_cost + (product.k * product.n * per_element) / _reuse(product)
     if product.b.row_step == 1 and dot_cost < (panel_cost if direct else pack_cost):
-        yield _gemm_call(GEMM_DOT, product, dot, output=output, node=node, ctx=ctx)
+        yield gemm_call(GEMM_DOT, product, dot, output=output, node=node, ctx=ctx)
     elif direct and (product.n % lanes == 0 or product.m <= 4 * panel.m):
-        yield _gemm_call(GEMM, product, panel, output=output, node=node, ctx=ctx)
+        yield gemm_call(GEMM, product, panel, output=output, node=node, ctx=ctx)
     else:
         pack, packed = _pack_at_run_time(product, panel, node, ctx)
         yield pack
-        yield _gemm_call(GEMM, packed, panel, output=output, node=node, ctx=ctx, packed=True)
+        yield gemm_call(GEMM, packed, panel, output=output, node=node, ctx=ctx, packed=True)
 
 
 def choose_tile(m: int, n: int, k: int, isa: Isa, tile_n: int | None = None) -> tuple[Tile, float]:
@@ -280,7 +280,7 @@ def pack_descriptor(product: Product, tile_n: int, extents: Sequence[int]) -> De
 # -- descriptors --------------------------------------------------------------------------------------------------
 
 
-def _gemm_call(
+def gemm_call(
     kernel: Kernel,
     product: Product,
     tile: Tile,
