@@ -18,7 +18,7 @@ from packager.frontend.fold import fold
 from packager.frontend.functions import Supported, expand_bodies, inline_local
 from packager.frontend.names import identifier
 from packager.frontend.opset import check_versions, upgrade
-from packager.frontend.skeleton import check_graph, check_names, make_skeleton, to_ir
+from packager.frontend.skeleton import check_graph, check_names, forget_shapes, make_skeleton, to_ir
 from packager.progress import Progress, silent
 
 _NO_DIMS: Mapping[str, int] = MappingProxyType({})
@@ -65,6 +65,7 @@ def load_model(
     dimensions.check_all_pinned(original, where)
     progress("upgrading to one set of operator semantics")
     skeleton.model = upgrade(inline_local(skeleton.model, where), where)
+    forget_shapes(skeleton.model)
     graph = to_ir(skeleton)
     warnings = []
     if widen(graph):

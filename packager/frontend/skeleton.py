@@ -31,8 +31,7 @@ class Skeleton:
 def make_skeleton(original: onnx.ModelProto, where: str) -> Skeleton:
     """Copy everything but heavy weights.
 
-    Constant nodes of the main graph become initializers, initializers that are also graph inputs become constants, and
-    declared intermediate shapes of standard operators are dropped: they are inferred again, from pinned dimensions.
+    Constant nodes of the main graph become initializers, initializers that are also graph inputs become constants.
     """
     _refuse_sparse(original, where)
     model = onnx.ModelProto(ir_version=max(original.ir_version, _IR_VERSION))
@@ -51,13 +50,22 @@ def make_skeleton(original: onnx.ModelProto, where: str) -> Skeleton:
             _keep(skeleton, node.output[0], tensor_of)
         else:
             graph.node.append(node)
-    foreign = {name for node in graph.node if node.domain not in STANDARD_DOMAINS for name in node.output}
-    graph.value_info.extend(value for value in source.value_info if value.name in foreign)
-    for value in source.output:
-        graph.output.append(value)
-        if value.name not in foreign:
-            graph.output[-1].type.tensor_type.ClearField("shape")
+    graph.value_info.extend(source.value_info)
+    graph.output.extend(source.output)
+    forget_shapes(model)
     return skeleton
+
+
+def forget_shapes(model: onnx.ModelProto) -> None:
+    """Drop the shapes of what standard operators compute: today's rules infer them, from pinned dimensions."""
+    for graph in graphs(model.graph):
+        foreign = {name for node in graph.node if node.domain not in STANDARD_DOMAINS for name in node.output}
+        kept = [value for value in graph.value_info if value.name in foreign]
+        del graph.value_info[:]
+        graph.value_info.extend(kept)
+        for value in graph.output:
+            if value.name not in foreign:
+                value.type.tensor_type.ClearField("shape")
 
 
 def check_graph(skeleton: Skeleton, where: str) -> None:

@@ -113,3 +113,9 @@ def test_wrong_declared_shapes_give_way_to_inferred_ones() -> None:
     model = parse("g (float[2, 3] x) => (float[7, 7] y) <float[9] t> { t = Relu (x) y = Neg (t) }")
     loaded = load_model(model)
     assert tuple(loaded.model.graph.outputs[0].shape or ()) == (2, 3)
+
+
+def test_a_pool_that_rounds_up_ignores_windows_in_the_padding() -> None:
+    node = "y = MaxPool <ceil_mode = 1, kernel_shape = [3, 2], pads = [1, 1, 1, 1], strides = [3, 2]> (x)"
+    loaded = load_model(parse(f"g (float[1, 2, 6, 5] x) => (float[1, 2, a, b] y) {{ {node} }}", opset=12))
+    assert tuple(loaded.model.graph.outputs[0].shape or ()) == (1, 2, 3, 3)
