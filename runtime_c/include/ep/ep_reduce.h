@@ -235,7 +235,7 @@ EP_INLINE void ep_reduce_f32(float *EP_RESTRICT y, const float *EP_RESTRICT x, c
             ep_reduce_f32_output(to + c, from + c, d, EP_F32_LANES);
         }
         if (c < d.columns) {
-            ep_reduce_f32_output(to + c, from + c, d, d.columns % EP_F32_LANES);
+            ep_reduce_f32_output(to + c, from + c, d, d.columns == 1 ? 1 : d.columns % EP_F32_LANES);
         }
     }
 }
