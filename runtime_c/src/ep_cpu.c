@@ -3,7 +3,9 @@
 
 #include "ep/ep_base.h"
 
-#if defined(__aarch64__) && defined(__linux__)
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
@@ -33,6 +35,50 @@ typedef struct extension {
     int present;
 } extension;
 
+#if defined(__x86_64__)
+/* XCR0: which registers the operating system saves; without it an extension is not usable. */
+static uint32_t saved_registers(void)
+{
+    uint32_t low;
+    uint32_t high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+typedef struct features {
+    uint32_t leaf1_ecx, leaf7_ebx, leaf7_ecx;
+    int ymm, zmm; /* saved by the operating system */
+} features;
+
+static features read_features(void)
+{
+    enum { OSXSAVE = 1 << 27, YMM_STATE = 0x6, ZMM_STATE = 0xe6 };
+    uint32_t eax;
+    uint32_t ebx;
+    uint32_t ecx;
+    uint32_t edx;
+    features found = {0, 0, 0, 0, 0};
+    if (__get_cpuid(1, &eax, &ebx, &ecx, &edx)) {
+        found.leaf1_ecx = ecx;
+    }
+    if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) {
+        found.leaf7_ebx = ebx;
+        found.leaf7_ecx = ecx;
+    }
+    if (found.leaf1_ecx & OSXSAVE) {
+        const uint32_t saved = saved_registers();
+        found.ymm = (saved & YMM_STATE) == YMM_STATE;
+        found.zmm = (saved & ZMM_STATE) == ZMM_STATE;
+    }
+    return found;
+}
+
+static int bit(uint32_t word, int index)
+{
+    return (int)(word >> index & 1U);
+}
+#endif
+
 /* Nonzero when `name` is one of the words of ep_built_for. */
 static int needed(const char *name)
 {
@@ -59,15 +105,12 @@ static int needed(const char *name)
 const char *ep_cpu_missing(void)
 {
 #if defined(__x86_64__)
-    __builtin_cpu_init();
+    const features f = read_features();
     const extension known[] = {
-        {"avx2", __builtin_cpu_supports("avx2")},
-        {"fma", __builtin_cpu_supports("fma")},
-        {"avx512f", __builtin_cpu_supports("avx512f")},
-        {"avx512bw", __builtin_cpu_supports("avx512bw")},
-        {"avx512vl", __builtin_cpu_supports("avx512vl")},
-        {"avx512dq", __builtin_cpu_supports("avx512dq")},
-        {"avx512vnni", __builtin_cpu_supports("avx512vnni")},
+        {"avx2", f.ymm && bit(f.leaf7_ebx, 5)},        {"fma", f.ymm && bit(f.leaf1_ecx, 12)},
+        {"avx512f", f.zmm && bit(f.leaf7_ebx, 16)},    {"avx512dq", f.zmm && bit(f.leaf7_ebx, 17)},
+        {"avx512bw", f.zmm && bit(f.leaf7_ebx, 30)},   {"avx512vl", f.zmm && bit(f.leaf7_ebx, 31)},
+        {"avx512vnni", f.zmm && bit(f.leaf7_ecx, 11)},
     };
 #elif defined(__aarch64__) && defined(__linux__)
     const extension known[] = {{"asimddp", (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0}};

@@ -6,8 +6,9 @@
 #include "ep/ep_parallel.h"
 
 #define TINY_ARENA_SIZE 768
+#define TINY_WEIGHTS_SIZE 16
 
-extern const uint8_t tiny_weights[16];
+extern const uint8_t tiny_weights[TINY_WEIGHTS_SIZE];
 extern const ep_model tiny_model;
 
 #endif

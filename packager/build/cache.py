@@ -1,0 +1,105 @@
+"""A bounded, content-addressed store of compiled objects, shared by all processes of a user."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_LIMIT = 2 << 30
+"""Bytes kept by default: some twenty 100 MB models."""
+
+_DIGEST_BYTES = 32
+_KEEP = 0.75  # of the limit, after eviction: evicting at every store would be slow
+
+
+def cache_directory() -> Path:
+    """``$EDGEPACK_CACHE``, else ``edgepack`` in the user's cache directory (``$XDG_CACHE_HOME`` respected)."""
+    own = os.environ.get("EDGEPACK_CACHE")
+    if own:
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "edgepack"
+
+
+def key_of(parts: Iterable[bytes | str]) -> str:
+    """The sha256 of ``parts``, unambiguous about where one ends and the next begins."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Values by key.  Each file begins with the sha256 of the rest, so a damaged one is a miss, never a wrong answer.
+
+    A cache is a convenience: a directory that cannot be written (full disk, no permission) makes builds slower, not
+    fail.
+    """
+
+    directory: Path
+    limit: int = DEFAULT_LIMIT
+
+    @classmethod
+    def default(cls) -> Cache:
+        """The user's cache."""
+        return cls(cache_directory() / "objects")
+
+    def get(self, key: str) -> bytes | None:
+        """What was stored under ``key``; None when there is nothing, or nothing intact."""
+        path = self._path(key)
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return None
+        digest, value = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
+        if hashlib.sha256(value).digest() != digest:
+            with contextlib.suppress(OSError):
+                path.unlink()
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)  # eviction goes by last use
+        return value
+
+    def put(self, key: str, value: bytes) -> None:
+        """Store ``value``; another process sees all of it or nothing."""
+        path = self._path(key)
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(hashlib.sha256(value).digest())
+                    file.write(value)
+                Path(temporary).replace(path)
+            except BaseException:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+            self._evict()
+
+    def _path(self, key: str) -> Path:
+        return self.directory / key[:2] / key
+
+    def _evict(self) -> None:
+        """Remove what was not used for longest until the rest is well below the limit."""
+        files = []
+        for path in self.directory.glob("*/*"):
+            with contextlib.suppress(OSError):
+                status = path.stat()
+                files.append((status.st_mtime_ns, status.st_size, path))
+        total = sum(size for _, size, _ in files)
+        if total <= self.limit:
+            return
+        for _, size, path in sorted(files):
+            if total <= self.limit * _KEEP:
+                return
+            with contextlib.suppress(OSError):
+                path.unlink()
+            total -= size

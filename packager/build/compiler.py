@@ -1,0 +1,158 @@
+"""Running the compiler: objects through the cache, archives, programs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from packager.build.cache import Cache, key_of
+from packager.build.runtime_files import dependencies
+from packager.build.toolchain import Toolchain
+from packager.build.units import Unit
+from packager.errors import BudgetError, BuildError, Problem
+from packager.progress import Progress
+
+JOBS = 2
+"""Compilers at once; a model is one large unit, so more would only cost memory."""
+
+_SHOWN_LINES = 8
+_OVERFLOW = re.compile(r"section '?([^' ]+)'? will not fit in region '?(\w+)'?: overflowed by (\d+) bytes")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """An object file and, from gcc, what it says about stack frames."""
+
+    name: str
+    path: Path
+    data: bytes
+    stack_usage: str
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A toolchain at work in ``directory``, the bundle; sources are named relative to it, so no file depends on it.
+
+    ``scratch`` is for objects and for zig's cache of this build, which nothing else would bound.
+    """
+
+    toolchain: Toolchain
+    directory: Path
+    scratch: Path
+    cache: Cache
+
+    def compile(self, units: Sequence[Unit], files: Mapping[str, bytes]) -> dict[str, Compiled]:
+        """The objects of ``units`` by source; BuildError names every source the compiler refuses."""
+        with ThreadPoolExecutor(max_workers=JOBS) as pool:
+            outcomes = list(pool.map(lambda unit: self._object(unit, files), units))
+        problems = [outcome for outcome in outcomes if isinstance(outcome, Problem)]
+        if problems:
+            raise BuildError(problems)
+        made = (outcome for outcome in outcomes if isinstance(outcome, Compiled))
+        return {unit.source: compiled for unit, compiled in zip(units, made, strict=True)}
+
+    def archive(self, library: Path, objects: Sequence[Compiled]) -> None:
+        """A static library with an index and no dates or owners."""
+        library.parent.mkdir(parents=True, exist_ok=True)
+        library.unlink(missing_ok=True)
+        paths = [str(compiled.path) for compiled in objects]
+        result = self._run([*self.toolchain.ar, "rcsD", str(library), *paths])
+        if result.returncode != 0:
+            raise BuildError(self._problem("EP0507", "the archiver failed", library.name, result))
+
+    def link(self, program: Path, objects: Sequence[Compiled], inputs: Sequence[str]) -> None:
+        """A program of ``objects`` and other ``inputs``: libraries, linker scripts."""
+        program.parent.mkdir(parents=True, exist_ok=True)
+        paths = [str(compiled.path) for compiled in objects]
+        command = [*self.toolchain.cc, *paths, *inputs, *self.toolchain.link_flags, "-o", str(program)]
+        result = self._run(command)
+        if result.returncode == 0:
+            return
+        overflow = _OVERFLOW.search(result.stderr)
+        if overflow is not None:
+            section, region, over = overflow.groups()
+            what = f"the program does not fit: {section} is {int(over):,} bytes too large for the board's {region}"
+            raise BudgetError(Problem("EP0403", what, program.name, "use a smaller model or a board with more memory"))
+        raise BuildError(self._problem("EP0507", "the linker failed", program.name, result))
+
+    def _object(self, unit: Unit, files: Mapping[str, bytes]) -> Compiled | Problem:
+        path = self.scratch / unit.object_name
+        usage_path = path.with_suffix(".su")
+        key = self._key(unit, files)
+        data, usage = self.cache.get(key), self.cache.get(f"{key}.su")
+        if data is not None and usage is not None:
+            path.write_bytes(data)
+            return Compiled(unit.object_name, path, data, usage.decode())
+        result = self._run([*self.toolchain.cc, *unit.flags, "-c", unit.source, "-o", str(path)])
+        if result.returncode != 0 or not path.is_file():
+            return self._problem("EP0506", "the compiler failed", unit.source, result)
+        data = path.read_bytes()
+        usage = usage_path.read_bytes() if usage_path.is_file() else b""
+        self.cache.put(key, data)
+        self.cache.put(f"{key}.su", usage)
+        return Compiled(unit.object_name, path, data, usage.decode())
+
+    def _key(self, unit: Unit, files: Mapping[str, bytes]) -> str:
+        needed = dependencies(unit.source, files)
+        contents = (part for path in needed for part in (path, files[path]))
+        return key_of([self.toolchain.identity, *self.toolchain.cc, *unit.flags, "\0", unit.source, *contents])
+
+    def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "LC_ALL": "C", "SOURCE_DATE_EPOCH": "0"}
+        if self.toolchain.kind == "zig":
+            environment["ZIG_LOCAL_CACHE_DIR"] = str(self.scratch / "zig")
+        try:
+            return subprocess.run(
+                command,
+                cwd=self.directory,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+        except OSError as error:
+            what = f"the compiler cannot be started: {error.strerror or error}"
+            raise BuildError(Problem("EP0502", what, command[0])) from error
+
+    def _problem(self, code: str, what: str, where: str, result: subprocess.CompletedProcess[str]) -> Problem:
+        """A failed command, with the first lines of what it said."""
+        if result.returncode < 0:
+            what += f": killed by signal {-result.returncode}"
+        lines = [line for line in result.stderr.splitlines() if line.strip()][:_SHOWN_LINES]
+        return Problem(code, "\n      ".join([what, *lines]), where, f"compiler: {self.toolchain.identity}")
+
+
+def announce_first_use(toolchain: Toolchain, progress: Progress) -> Path | None:
+    """Say why the first link for a target takes long: zig builds the C library from source.
+
+    Returns the marker to create once that has succeeded, None when it already was.  The marker lies in zig's own cache:
+    who deletes one deletes the other.
+    """
+    if toolchain.kind != "zig":
+        return None
+    marker = _zig_cache() / f"edgepack-{key_of([toolchain.identity, *toolchain.link_flags])[:16]}"
+    if marker.exists():
+        return None
+    progress("first build for this target: zig compiles its support libraries from source, once; this takes a minute")
+    return marker
+
+
+def _zig_cache() -> Path:
+    own = os.environ.get("ZIG_GLOBAL_CACHE_DIR")
+    if own:
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "zig"
+
+
+def scratch_directory() -> tempfile.TemporaryDirectory[str]:
+    """A directory for one build's objects."""
+    return tempfile.TemporaryDirectory(prefix="edgepack-")
