@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import time
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +21,7 @@ JsonFlag = Annotated[bool, typer.Option("--json", metavar="", help="Print one JS
 
 WIDTH_OF_FILES = 160
 """Columns of a table when the output is no terminal: lines are for grep, not for a screen."""
-SECONDS_BETWEEN_LINES = 5.0
+SECONDS_BEFORE_A_LINE = 3.0
 
 
 def stdout() -> Console:
@@ -74,7 +74,7 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, right
 
 @contextlib.contextmanager
 def progress(*, quiet: bool = False) -> Iterator[Progress]:
-    """A progress callback that draws a bar on a terminal and now and then prints a line elsewhere."""
+    """A progress callback that draws a bar on a terminal, elsewhere prints what takes long."""
     console = stderr()
     if quiet:
         yield silent
@@ -82,7 +82,8 @@ def progress(*, quiet: bool = False) -> Iterator[Progress]:
         with _bar(console) as report:
             yield report
     else:
-        yield _LinePrinter()
+        with _LinePrinter() as report:
+            yield report
 
 
 @contextlib.contextmanager
@@ -102,17 +103,27 @@ def _bar(console: Console) -> Iterator[Progress]:
 
 
 class _LinePrinter:
-    """Progress for logs: a new message at most every few seconds, none for work that is over before."""
+    """Progress for logs: what takes more than a few seconds is printed, once; the rest is not."""
 
     def __init__(self) -> None:
-        self._last = time.monotonic()
         self._message = ""
+        self._timer: threading.Timer | None = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
     def __call__(self, message: str, fraction: float | None = None) -> None:  # noqa: ARG002  # the protocol's signature
-        now = time.monotonic()
-        if message != self._message and now - self._last >= SECONDS_BETWEEN_LINES:
-            self._last, self._message = now, message
-            print(message, file=sys.stderr, flush=True)  # this is where printing happens
+        if message == self._message:
+            return
+        self.__exit__()
+        self._message = message
+        self._timer = threading.Timer(SECONDS_BEFORE_A_LINE, lambda: print(message, file=sys.stderr, flush=True))
+        self._timer.daemon = True
+        self._timer.start()
 
 
 def _console(*, stderr: bool) -> Console:

@@ -49,10 +49,8 @@ def _inspect_bundle(path: Path, *, json: bool) -> None:
         emit_json(document("bundle", bundle=bundle.directory, manifest=manifest))
         return
     summary.print_line(f"{manifest.name} for {manifest.target}, made by edgepack {manifest.edgepack}")
-    summary.print_facts(
-        [*summary.bundle_facts(manifest, bundle.target()), ("model", f"sha256 {manifest.model_sha256}")]
-    )
-    summary.print_fused(manifest.fused)
+    model = ("model", f"sha256 {manifest.model_sha256}")
+    summary.print_facts([*summary.bundle_facts(manifest, bundle.target()), summary.fused_fact(manifest.fused), model])
     summary.show_warnings(manifest.warnings)
 
 
@@ -111,9 +109,9 @@ def _print_cost(compiled: Compiled, target: str) -> None:
             ("weights", format_size(_weights(compiled))),
             ("arena", f"{format_size(memory.arena_bytes)}, {memory.ratio:.2f}x its lower bound"),
             ("peak at", memory.peak_source),
+            summary.fused_fact(compiled.fused),
         ]
     )
-    summary.print_fused(compiled.fused)
     summary.show_warnings(compiled.warnings)
 
 
