@@ -18,6 +18,9 @@ from packager.program import Buffer, Constant, Descriptor, FieldValue, Kernel, K
 CONV = {width: Kernel(f"ep_conv_f32__x{width}", "ep_conv.h", splits=True) for width in (4, 8, 16)}
 DWCONV = {width: Kernel(f"ep_dwconv_f32__x{width}", "ep_dwconv.h", splits=True) for width in (4, 8, 16)}
 
+PREFETCH_BYTES = 24 * 1024
+"""Weights that come from beyond the second-level cache by the time they are needed again."""
+
 Weights = npt.NDArray[np.float32]
 
 
@@ -108,7 +111,7 @@ def _dense_call(node: ir.Node, ctx: LoweringContext, conv: ConvOperands, shape: 
         node,
         [conv.y],
         inputs,
-        _dense_descriptor(plan, conv, weights.nbytes),
+        _dense_descriptor(plan, conv),
         extent=plan.shape.images * plan.channel_tiles * plan.row_tiles,
         in_place=[(0, 3)] if conv.residual is not None and conv.residual.format == conv.y.format else [],
         macs=plan.shape.images * int(np.prod(plan.shape.outputs)) * conv.weights.size,
@@ -151,10 +154,11 @@ def _flatten(
     return flat, steps(x), steps(y), steps(r)
 
 
-def _dense_descriptor(plan: _Plan, conv: ConvOperands, weight_bytes: int) -> Descriptor:
+def _dense_descriptor(plan: _Plan, conv: ConvOperands) -> Descriptor:
     shape, tile = plan.shape, plan.tile
     input_bytes = 4 * shape.ic * shape.inputs[0] * shape.inputs[1]
-    oc_outer = outer_channels(input_bytes, weight_bytes, plan.channel_tiles, plan.row_tiles)
+    weights = conv.weights.size
+    oc_outer = outer_channels(input_bytes, 4 * weights, plan.channel_tiles, plan.row_tiles)
     return Descriptor.of(
         "ep_conv_desc",
         images=shape.images,
@@ -174,6 +178,7 @@ def _dense_descriptor(plan: _Plan, conv: ConvOperands, weight_bytes: int) -> Des
         border=int(plan.border),
         oc_outer=int(oc_outer),
         residual=int(conv.residual is not None),
+        prefetch=tile.vectors * plan.width * (weights // shape.oc) if 4 * weights > PREFETCH_BYTES else 0,
         act=conv.activation,
     )
 

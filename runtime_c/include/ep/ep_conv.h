@@ -39,6 +39,7 @@ typedef struct ep_conv_desc {
     ptrdiff_t r_pixel, r_row, r_plane, r_image;
     int tile_h, tile_w, tile_oc;
     int border, oc_outer, residual;
+    int prefetch; /* fetch weights this many elements ahead, to have the next channel tile's in time; 0 does not */
     ep_act act;
 } ep_conv_desc;
 

@@ -23,6 +23,9 @@ EP_INLINE void EP_CONV_FN(ep_conv_lanes)(EP_CONV_V acc[EP_CONV_MAX_OC][EP_CONV_M
         EP_UNROLL
         for (int b = 0; b < toc; b++) {
             wv[b] = *(const EP_CONV_VU *)(const void *)(w + (lane * toc + b) * EP_CONV_L);
+            if (d.prefetch) {
+                __builtin_prefetch(w + d.prefetch + (lane * toc + b) * EP_CONV_L, 0, 2);
+            }
         }
         EP_UNROLL
         for (int t = 0; t < th * tw; t++) {
