@@ -144,8 +144,9 @@ def build(
         artifact = compile_bundle(
             compiled.sources, target, name=compiled.program.name, directory=directory, board=board, progress=progress
         )
-        write_reports(compiled, directory)
-        bundle = publish(directory, destination, manifest_of(compiled, target, board, artifact))
+        manifest = manifest_of(compiled, target, board, artifact)
+        write_reports(compiled, manifest, directory)
+        bundle = publish(directory, destination, manifest)
     return Built(bundle, compiled)
 
 
@@ -288,14 +289,20 @@ def manifest_of(compiled: Compiled, target: Target, board: Board | None, artifac
     )
 
 
-def write_reports(compiled: Compiled, directory: Path) -> None:
-    """The model itself (``edgepack verify`` compares with it) and the memory plan."""
+def write_reports(compiled: Compiled, manifest: Manifest, directory: Path) -> None:
+    """The model itself (``edgepack verify`` compares with it), the memory plan, the steps, and all that as a page."""
     import json
 
     import onnx
 
+    from packager.bundle.bundle import Bundle
+    from packager.report.layers import build_document
+    from packager.report.page import page
+
     (directory / "report").mkdir(exist_ok=True)
     (directory / MODEL_FILE).parent.mkdir(exist_ok=True)
     onnx.save(compiled.original, directory / MODEL_FILE)
-    text = json.dumps(compiled.memory.to_json(), indent=2, sort_keys=True)
-    (directory / "report/memory.json").write_text(text + "\n", "utf-8")
+    for name, data in {"memory": compiled.memory.to_json(), "build": build_document(compiled.program, {})}.items():
+        text = json.dumps(data, indent=2, sort_keys=True)
+        (directory / f"report/{name}.json").write_text(text + "\n", "utf-8")
+    (directory / "report/report.html").write_text(page(Bundle(directory, manifest)), "utf-8")

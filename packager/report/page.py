@@ -126,7 +126,7 @@ def _memory(memory: Mapping[str, Any]) -> str:
     ]
     drawn = arena(
         rectangles,
-        steps=memory["steps"],
+        steps=1 + max(rectangle.last for rectangle in rectangles),  # the last step is where outputs are read
         size=memory["arena_bytes"],
         lower_bound=memory["lower_bound"],
         peak_step=memory["peak_step"],

@@ -64,7 +64,7 @@ def arena(rectangles: Sequence[Rectangle], *, steps: int, size: int, lower_bound
     for index, rectangle in enumerate(rectangles):
         left, width = rectangle.first * across, (rectangle.last - rectangle.first + 1) * across
         height = rectangle.size * up
-        top = CHART_HEIGHT - rectangle.offset * up - height
+        top = max(0.0, CHART_HEIGHT - rectangle.offset * up - height)
         life = f"steps {rectangle.first} to {rectangle.last}"
         detail = f"{rectangle.label}: {rectangle.size:,} bytes at {rectangle.offset:,}, {life}"
         parts.append(
