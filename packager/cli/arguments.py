@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.generic]
 
 ModelArgument = Annotated[Path, typer.Argument(help="An ONNX file.", metavar="MODEL", show_default=False)]
-BundleArgument = Annotated[Path, typer.Argument(help="A bundle directory.", metavar="BUNDLE", show_default=False)]
 EitherArgument = Annotated[
     Path, typer.Argument(help="A bundle directory, or an ONNX file.", metavar="BUNDLE|MODEL", show_default=False)
 ]

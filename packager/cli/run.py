@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    bundle: arguments.BundleArgument,
+    path: arguments.EitherArgument,
     *,
     input_files: Annotated[
         list[str],
@@ -45,7 +45,7 @@ def run(
 
     with (
         progress(quiet=json) as report,
-        bundle_of(bundle, report) as opened,
+        bundle_of(path, report) as opened,
         transport_for(device, report, accept_new_host_key=accept_new_host_key) as (transport, _),
     ):
         feeds = read_inputs(_files(input_files), opened.manifest.inputs)

@@ -32,10 +32,10 @@ def verify(
     device: arguments.DeviceOption = None,
     accept_new_host_key: arguments.AcceptKeyOption = False,
     rtol: Annotated[
-        float, typer.Option("--rtol", metavar="X", min=0, help="Allowed error relative to each value.")
+        float, typer.Option("--rtol", metavar="X", min=1e-9, help="Allowed error relative to each value.")
     ] = 1e-4,
     atol: Annotated[
-        float, typer.Option("--atol", metavar="X", min=0, help="Allowed error relative to the largest value.")
+        float, typer.Option("--atol", metavar="X", min=1e-9, help="Allowed error relative to the largest value.")
     ] = 1e-5,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Which random samples.")] = 0,
     target: arguments.TargetOption = None,

@@ -1,0 +1,199 @@
+"""build, verify, run, bench and inspect on a small trained model, end to end on this machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from packager.cli.main import main
+from tests.cli.conftest import Edgepack
+
+DIGITS = Path(__file__).parents[2] / "examples" / "digits"
+MODEL = DIGITS / "digits.onnx"
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle of the digits example for this machine; tests leave it as it is."""
+    bundle = tmp_path_factory.mktemp("cli") / "digits-host"
+    with pytest.raises(SystemExit) as ended:
+        main(["build", str(MODEL), "--threads", "1", "-o", str(bundle)])
+    assert ended.value.code in (None, 0)
+    return bundle
+
+
+def test_build_says_what_a_person_wants_to_know(edgepack: Edgepack) -> None:
+    ran = edgepack("build", MODEL, "--target", "host", "--threads", "1")
+    assert ran.code == 0
+    words = ["kernel calls", "MACs", "84.22 k", "parameters", "flash", "RAM", "lower bound", "2x Conv + Relu"]
+    assert [word for word in words if word not in ran.out] == []
+    assert ran.out.splitlines()[-2:] == ["bundle: digits-host", "next:   edgepack verify digits-host"]
+    assert Path("digits-host/report/report.html").is_file()
+
+
+def test_build_as_json_has_the_manifest_and_the_memory_plan(edgepack: Edgepack) -> None:
+    document = edgepack("build", MODEL, "--threads", "1", "-o", "out", "--name", "net", "--json").json
+    manifest = json.loads(Path("out/manifest.json").read_text())
+    assert (document["kind"], document["bundle"]) == ("build", str(Path("out").absolute()))
+    assert document["manifest"]["name"] == manifest["name"] == "net"
+    assert document["memory"]["arena_bytes"] == manifest["arena_bytes"]
+    assert manifest["profile"]["threads"] == 1
+
+
+def test_verify_agrees_and_says_with_what(edgepack: Edgepack, built: Path) -> None:
+    ran = edgepack("verify", built, "--inputs", "random:3")
+    assert ran.code == 0
+    assert "agrees with" in ran.out
+    assert "3 samples" in ran.out
+    document = edgepack("verify", built, "--json").json
+    assert document["passed"]
+    assert document["outputs"][0]["max_abs"] < 1e-5
+
+
+def test_verify_takes_inputs_from_files(edgepack: Edgepack, built: Path) -> None:
+    Path("samples/a").mkdir(parents=True)
+    shutil.copy(DIGITS / "images" / "7.npy", "samples/a/image.npy")
+    ran = edgepack("verify", built, "--inputs", "samples", "--json")
+    assert ran.json["samples"] == 1, ran.err
+
+
+def test_verify_of_a_model_builds_it_first_and_leaves_nothing(edgepack: Edgepack) -> None:
+    assert edgepack("verify", MODEL, "--json").json["target"] == "host"
+    assert list(Path().iterdir()) == []
+
+
+def test_a_tolerance_that_no_float_meets_is_exit_code_1(edgepack: Edgepack, built: Path) -> None:
+    ran = edgepack("verify", built, "--rtol", "1e-9", "--atol", "1e-9", "--inputs", "random:5")
+    assert ran.code == 1
+    assert "DISAGREES" in ran.out
+    assert "x the tolerance" in ran.out
+
+
+def test_run_prints_the_outputs(edgepack: Edgepack, built: Path) -> None:
+    image = DIGITS / "images" / "7.npy"
+    (row,) = edgepack("run", built, "--input", image, "--json").json["outputs"]
+    assert row["name"] == "probabilities"
+    assert np.argmax(row["values"]) == 7
+    assert "probabilities" in edgepack("run", built, "--input", f"image={image}").out
+
+
+def test_run_writes_the_outputs_as_arrays(edgepack: Edgepack, built: Path) -> None:
+    ran = edgepack("run", built, "-i", DIGITS / "images" / "4.npy", "-o", "out")
+    assert ran.code == 0
+    assert [file.name for file in Path("out").iterdir()] == ["probabilities.npy"]
+    assert np.load("out/probabilities.npy").argmax() == 4
+
+
+def test_bench_measures_checks_and_reports(edgepack: Edgepack, built: Path) -> None:
+    ran = edgepack("bench", built, "--runs", 20, "--per-layer", "--html", "report.html", "--json")
+    document = ran.json
+    assert ran.code == 0
+    assert document["schema"] == 1
+    assert document["runs"] == len(document["samples"]) == 20
+    assert document["outputs_match"] is True
+    assert 0 < document["minimum"] <= document["median"] <= document["maximum"]
+    assert any("conv1" in layer["source"] for layer in document["layers"])
+    assert "Time by layer" in Path("report.html").read_text()
+
+
+def test_bench_prints_a_table(edgepack: Edgepack, built: Path) -> None:
+    out = edgepack("bench", built, "--runs", 10, "--per-layer").out
+    words = ["median", "p99", "stdev", "GMAC/s", "match the reference", "arena", "share"]
+    assert [word for word in words if word not in out] == []
+
+
+def test_inspect_shows_a_model_and_what_it_costs(edgepack: Edgepack) -> None:
+    ran = edgepack("inspect", MODEL, "--target", "rpi4")
+    assert ran.code == 0
+    assert [word for word in ("image", "Conv", "yes", "MACs", "84.22 k", "peak at") if word not in ran.out] == []
+    document = edgepack("inspect", MODEL, "--target", "rpi4", "--json").json
+    assert document["cost"]["macs"] == 84224
+    assert sum(step["macs"] for step in document["cost"]["steps"]) == 84224
+    assert {row["name"]: row["count"] for row in document["model"]["operators"]}["Conv"] == 2
+
+
+def test_inspect_shows_a_bundle(edgepack: Edgepack, built: Path) -> None:
+    assert "digits for host" in edgepack("inspect", built).out
+    assert edgepack("inspect", built, "--json").json["manifest"]["macs"] == 84224
+
+
+def test_inspect_shows_what_is_not_supported_and_what_has_to_be_given(edgepack: Edgepack) -> None:
+    helper = onnx.helper
+    x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["batch", 4])
+    y = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["batch", 4])
+    nodes = [helper.make_node("Foo", ["x"], ["t"], domain="com.acme"), helper.make_node("Relu", ["t"], ["y"])]
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.acme", 1)]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [x], [y]), opset_imports=opsets), "foo.onnx")
+    ran = edgepack("inspect", "foo.onnx")
+    assert ran.code == 0
+    assert "--dim batch=N" in ran.out
+    operators = edgepack("inspect", "foo.onnx", "--json").json["model"]["operators"]
+    assert {row["name"]: row["support"] for row in operators} == {"Foo": "none", "Relu": "lowering"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("build", MODEL, "--dim", "batch"),
+        ("build", MODEL, "--dim", "batch=0"),
+        ("build", MODEL, "--dim", "a=1", "--dim", "a=2"),
+        ("build", MODEL, "--optimize", "magic"),
+        ("build",),
+        ("verify", MODEL, "--inputs", "random:x"),
+        ("run", "bundle"),
+        ("bench", MODEL, "--seconds", "0"),
+        ("deploy", "--device", "x"),
+        ("deploy", "bundle", "--device", "x", "--list"),
+    ],
+    ids=lambda arguments: " ".join(Path(word).name for word in arguments),
+)
+def test_wrong_usage_is_exit_code_2(edgepack: Edgepack, arguments: tuple[object, ...]) -> None:
+    ran = edgepack(*arguments)
+    assert ran.code == 2, ran.err
+    assert ran.out == ""
+
+
+def test_a_bundle_takes_no_target(edgepack: Edgepack, built: Path) -> None:
+    assert edgepack("verify", built, "--target", "host").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("build", "none.onnx"), "EP0101"),
+        (("build", MODEL, "--target", "rpi6"), "EP0301"),
+        (("build", MODEL, "--board", "rpi"), "EP0301"),
+        (("build", MODEL, "--target", "wasm32-wasi", "--threads", "2"), "EP0304"),
+        (("run", "none", "--input", "x.npy"), "EP0101"),
+        (("bench", MODEL, "--device", "a b"), "EP0311"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(Path(word).name for word in value),
+)
+def test_what_the_user_can_act_on_is_exit_code_1(edgepack: Edgepack, arguments: tuple[object, ...], code: str) -> None:
+    ran = edgepack(*arguments, "--json")
+    assert ran.code == 1
+    assert [problem["code"] for problem in ran.json["problems"]] == [code]
+    assert list(Path().iterdir()) == []
+
+
+def test_a_damaged_bundle_is_refused(edgepack: Edgepack, built: Path) -> None:
+    shutil.copytree(built, "copy")
+    (program,) = Path("copy/bin").glob("*-run")
+    program.write_bytes(program.read_bytes()[:-1] + b"x")
+    ran = edgepack("verify", "copy", "--json")
+    assert ran.code == 1
+    assert ran.json["problems"][0]["code"] == "EP0602"
+
+
+@pytest.mark.qemu
+def test_a_bundle_for_another_machine_runs_in_its_emulator(edgepack: Edgepack) -> None:
+    assert edgepack("build", MODEL, "-t", "rpi4", "-o", "pi").code == 0
+    assert edgepack("verify", "pi", "--json").json["passed"]
+    document = edgepack("bench", "pi", "--runs", 3, "--json").json
+    assert document["emulated"]
+    assert any("emulator" in warning for warning in document["warnings"])
