@@ -126,12 +126,11 @@ class SourcePrinter:
         arguments += [self._address(operand) for operand in call.inputs if operand is not None]
         if call.scratch is not None:
             arguments.append(self._address(call.scratch))
-        parallel = self.program.threads > 1 and call.kernel.splits and call.extent > 1 and not call.kernel.fallible
         if call.kernel.splits:
-            arguments += ["begin", "end"] if parallel else ["0", str(call.extent)]
+            arguments += ["begin", "end"] if call.parallel else ["0", str(call.extent)]
         lines = [f"/* {comment(call.source)}: {comment(_shapes(call))} */"]
         invocation = f"{name}({', '.join(arguments)});"
-        if parallel:
+        if call.parallel:
             lines += [
                 f"static void range_{index}(void *opaque, ptrdiff_t begin, ptrdiff_t end)",
                 "{",

@@ -140,6 +140,7 @@ def build(
     board = board or _default_board(target)
     compiled = compile_model(model, target, dims=dims, name=name, optimize=optimize, progress=progress)
     destination = out or Path(f"{compiled.program.name}-{target.name}")
+    target = target.model_copy(update={"threads": compiled.program.threads})  # 1 where no step is worth sharing
     with staging(destination) as directory:
         artifact = compile_bundle(
             compiled.sources, target, name=compiled.program.name, directory=directory, board=board, progress=progress

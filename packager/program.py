@@ -261,6 +261,7 @@ class KernelCall:
     ``extent`` is the length of the axis that ``[begin, end)`` ranges over when the kernel splits.
     ``in_place`` lists (output index, input index) pairs that may share memory.
     ``source`` names the ONNX node(s): "Conv 'stem/conv' + Relu".  ``macs`` counts multiply-accumulates.
+    ``parallel``: the range is worth sharing among threads.
     """
 
     kernel: Kernel
@@ -273,6 +274,7 @@ class KernelCall:
     in_place: tuple[tuple[int, int], ...] = ()
     source: str = ""
     macs: int = 0
+    parallel: bool = False
 
 
 @dataclass(frozen=True)

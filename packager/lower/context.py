@@ -17,6 +17,8 @@ from packager.program import PLAIN, Buffer, Constant, Descriptor, DType, Express
 FORMAT_KEY = "edgepack.format"
 """Key in ``ir.Value.meta`` under which the layout pass leaves a value's :class:`~packager.program.Format`."""
 
+_VIEW_ALIGNMENT = 16
+
 
 def describe(node: ir.Node) -> str:
     """How errors and comments name a node: ``Conv 'stem/conv'``, or by its first output when it has no name."""
@@ -142,8 +144,8 @@ class LoweringContext:
         self._values[output] = self.constant(array, output.name or "constant")
 
     def can_view(self, offset_bytes: int) -> bool:
-        """Whether a view that begins ``offset_bytes`` into a buffer is aligned as kernels expect of buffers."""
-        return offset_bytes % max(16, 4 * self.isa.lanes) == 0
+        """Whether a view may begin ``offset_bytes`` into a buffer: kernels accept any aligned element, words are faster."""
+        return offset_bytes % _VIEW_ALIGNMENT == 0
 
     def is_graph_port(self, operand: Operand | None) -> bool:
         """Whether ``operand`` shares memory with a graph input or output."""

@@ -12,6 +12,7 @@ import packager.ops
 from packager.config.isa import Isa
 from packager.errors import EdgepackError, ModelError, Problem
 from packager.lower.context import LoweringContext, describe
+from packager.lower.parallel import mark_parallel
 from packager.lower.registry import Lowering, registry
 from packager.ops.halo import ZERO_HALO, zero_halo_descriptor
 from packager.program import Buffer, Constant, KernelCall, Operand, Port, Program
@@ -54,7 +55,7 @@ def lower(
     if problems:
         raise ModelError(problems)
     outputs = tuple(_port(value, ctx.operand(value), ctx) for value in model.graph.outputs)
-    final = [_with_final_buffers(call, ctx) for call in body]
+    final = mark_parallel([_with_final_buffers(call, ctx) for call in body], lanes=isa.lanes, threads=threads)
     used = _used_buffers(final, ctx, [operand for _, operand in ports], [port.operand for port in outputs])
     return Program(
         name=name,
@@ -64,7 +65,7 @@ def lower(
         constants=_used_constants(final, outputs),
         body=tuple(final),
         lanes=isa.lanes,
-        threads=threads,
+        threads=threads if any(call.parallel for call in final) else 1,
         model_sha256=sha256,
         arena_align=max(16, 4 * isa.lanes),
     )
