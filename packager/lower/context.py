@@ -144,7 +144,7 @@ class LoweringContext:
         self._values[output] = self.constant(array, output.name or "constant")
 
     def can_view(self, offset_bytes: int) -> bool:
-        """Whether a view may begin ``offset_bytes`` into a buffer: kernels accept any aligned element, words are faster."""
+        """Whether a view may begin ``offset_bytes`` into a buffer; kernels accept any element's address, slowly."""
         return offset_bytes % _VIEW_ALIGNMENT == 0
 
     def is_graph_port(self, operand: Operand | None) -> bool:
