@@ -133,17 +133,12 @@ def is_nan(e: Element) -> Term:
 @emits("IsInf")
 def is_inf(e: Element) -> Term:
     """``detect_negative`` and ``detect_positive`` choose which infinities count."""
-    x = e.x
-    positive = e.b.compare("eq", x, e.b.literal(float("inf"), x.dtype))
-    negative = e.b.compare("eq", x, e.b.literal(float("-inf"), x.dtype))
-    wanted = [
-        term
-        for term, name in ((positive, "detect_positive"), (negative, "detect_negative"))
-        if e.node.attributes.get_int(name, 1)
-    ]
+    signs = {"detect_positive": "inf", "detect_negative": "-inf"}
+    wanted = [float(value) for name, value in signs.items() if e.node.attributes.get_int(name, 1)]
     if not wanted:
-        return e.b.compare("lt", x, x)
-    return wanted[0] if len(wanted) == 1 else e.b.infix(wanted[0], "|", wanted[1])
+        return e.b.compare("lt", e.x, e.x)
+    found = [e.b.compare("eq", e.x, e.b.literal(value, e.x.dtype)) for value in wanted]
+    return found[0] if len(found) == 1 else e.b.infix(found[0], "|", found[1])
 
 
 def _binary(b: ExpressionBuilder, op_type: str, left: Term, right: Term) -> Term:

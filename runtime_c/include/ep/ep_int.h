@@ -7,7 +7,7 @@
  *    fmod                       the sign of the dividend (Mod with fmod = 1); by 0 gives 0
  *    pow                        a negative exponent rounds toward zero
  *    min max sign
- *    shl shr                    unsigned types only; by the width or more gives 0
+ *    shl shr                    shr repeats the sign bit; by a negative amount, or the width or more, only the fill is left
  */
 #ifndef EP_INT_H
 #define EP_INT_H
@@ -80,6 +80,14 @@
             return ep_power_##S(base, (uint64_t)exponent);         \
         }                                                          \
         return base == 1 ? (T)1 : base != -1 ? (T)0 : (exponent & 1) != 0 ? (T)-1 : (T)1; \
+    }                                                              \
+    EP_INLINE T ep_shl_##S(T a, T b)                               \
+    {                                                              \
+        return b >= 0 && (W)b < 8 * sizeof(T) ? (T)((W)a << b) : (T)0; \
+    }                                                              \
+    EP_INLINE T ep_shr_##S(T a, T b)                               \
+    {                                                              \
+        return b >= 0 && (W)b < 8 * sizeof(T) ? (T)(a >> b) : (T)(a < 0 ? -1 : 0); \
     }
 
 #define EP_INT_UNSIGNED(S, T, W)                                   \
@@ -110,7 +118,7 @@
     }                                                              \
     EP_INLINE T ep_shl_##S(T a, T b)                               \
     {                                                              \
-        return b < 8 * sizeof(T) ? (T)((W)a << b) : (T)0;          \
+        return b < 8 * sizeof(T) ? (T)((W)a << b) : (T)0; \
     }                                                              \
     EP_INLINE T ep_shr_##S(T a, T b)                               \
     {                                                              \
