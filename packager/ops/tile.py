@@ -18,6 +18,7 @@ _TILE_OVERHEAD = 12.0  # cycles to set one tile up
 _STORE = 0.75  # cycles to finish one vector: activation and store
 _VARIANT = 40.0  # cycles a further copy of the loop is worth (instruction cache, compile time)
 _L1_WEIGHTS = 24 * 1024
+_L2_WEIGHTS = 320 * 1024  # room for the tile in use and the next one
 _L2_BYTES_A_CYCLE = 24.0
 _L2 = 640 * 1024
 _L3_BYTES_A_CYCLE = 8.0
@@ -131,8 +132,11 @@ def _cycles(work: ConvWork, tile: ConvTile, width: int) -> float:
     for (rows, row_count), (columns, column_count), (vectors, vector_count) in shapes:
         sums = rows * columns * vectors
         step = max(sums / _ISSUE, _FMA_LATENCY, (vectors + rows * columns) / _ISSUE)
-        if work.steps * vectors * width * 4 > _L1_WEIGHTS:
-            step = max(step, vectors * width * 4 / _L2_BYTES_A_CYCLE)
+        weight_bytes = vectors * width * 4
+        if work.steps * weight_bytes > _L2_WEIGHTS:
+            step = max(step, weight_bytes / _L3_BYTES_A_CYCLE)
+        elif work.steps * weight_bytes > _L1_WEIGHTS:
+            step = max(step, weight_bytes / _L2_BYTES_A_CYCLE)
         cost = work.steps * (step + 0.25) + sums * _STORE + _TILE_OVERHEAD
         total += row_count * column_count * vector_count * cost
     return total
