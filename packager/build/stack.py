@@ -15,7 +15,8 @@ _RETURN_ADDRESS = {"EM_X86_64": 8, "EM_386": 4}
 def stack_max(objects: Iterable[ElfObject]) -> int | None:
     """The bound over all functions of ``objects``; None when the compiler wrote no frame sizes, or a cycle was found.
 
-    A reference to a function counts as a call of it: kernels are passed to the thread pool that way.
+    A reference to a function counts as a call of it: kernels are passed to the thread pool that way.  A function that
+    calls itself leaves no trace in an object; generated code and kernels have none.
     """
     frames: dict[str, int] = {}
     references: dict[str, set[str]] = {}

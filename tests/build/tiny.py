@@ -9,7 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from codegen_c.weights import WeightBlob, weight_files
+from packager.build.artifact import Artifact
+from packager.build.cache import Cache
+from packager.build.compile import compile_bundle
 from packager.build.toolchain import embed_style
+from packager.config.load import load_target
 from packager.config.target import Target
 
 DATA = Path(__file__).parent / "data"
@@ -39,3 +43,9 @@ def tiny_output(pattern: npt.NDArray[np.float32] = PATTERN) -> bytes:
     scaled = X.ravel() * np.tile(pattern, 16)
     result: bytes = (scaled + scaled[int(INDEX)]).astype(np.float32).tobytes()
     return result
+
+
+def build_tiny(target_name: str, directory: Path, *, cache: Cache | None = None) -> Artifact:
+    """The network compiled for a shipped target."""
+    target = load_target(target_name)
+    return compile_bundle(tiny_sources(target), target, name="tiny", directory=directory, cache=cache)
