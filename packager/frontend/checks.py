@@ -10,6 +10,7 @@ import onnx_ir as ir
 from packager.errors import ModelError, Problem
 from packager.frontend.functions import Supported
 from packager.frontend.opset import STANDARD_DOMAINS
+from packager.frontend.skeleton import detach
 
 
 def check_ports(model: onnx.ModelProto, where: str) -> None:
@@ -52,17 +53,30 @@ def check_static(model: ir.Model, where: str) -> None:
         elif 0 in tuple(value.shape) and not _is_absent(value):
             empty.append(f"{_label(value)} {list(value.shape)}")
     problems = []
+    fault = _inference_fault(model) if untyped or unknown else ""
     if untyped:
         what = f"the element type of {_list(untyped)} is not known"
-        problems.append(Problem("EP0209", what, where, "`edgepack ops` lists what is supported"))
+        problems.append(Problem("EP0209", what, where, fault or "`edgepack ops` lists what is supported"))
     if unknown:
         what = f"shapes depend on run-time data: {_list(unknown)}"
-        problems.append(Problem("EP0206", what, where, "every shape must follow from the input shapes (see --dim)"))
+        hint = fault or "every shape must follow from the input shapes (see --dim)"
+        problems.append(Problem("EP0206", what, where, hint))
     if empty:
         what = f"tensors with a zero-size dimension are not supported: {_list(empty)}"
         problems.append(Problem("EP0205", what, where, "give the dimension a size of at least 1"))
     if problems:
         raise ModelError(problems)
+
+
+def _inference_fault(model: ir.Model) -> str:
+    """What onnx's inference objects to, on one line; '' when it only does not know."""
+    proto, _ = detach(model)
+    try:
+        onnx.shape_inference.infer_shapes(proto, check_type=True, strict_mode=True, data_prop=True)
+    except onnx.shape_inference.InferenceError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        return f"onnx says: {'; '.join(lines)}"
+    return ""
 
 
 def _missing(domain: str, op_type: str, names: list[str], where: str) -> Problem:

@@ -11,7 +11,7 @@ from packager.passes.node_pass import NodePass
 
 
 class FoldArithmetic(NodePass):
-    """Fold Mul, Div, Add and Sub by per-channel constants into Conv, ConvTranspose, Gemm and MatMul.
+    """Fold Neg, and Mul, Div, Add and Sub by per-channel constants, into Conv, ConvTranspose, Gemm and MatMul.
 
     ::
         x -> Conv(w, b) -> t -> Mul(c) -> y     =>     x -> Conv(w * c, b * c) -> y
@@ -24,6 +24,8 @@ class FoldArithmetic(NodePass):
 
     def rewrite(self, node: ir.Node) -> str | None:
         """See the class."""
+        if node.op_type == "Neg":
+            return _fold_negation(node)
         if node.op_type not in {"Mul", "Div", "Add", "Sub"}:
             return None
         for index in (0, 1):
@@ -39,6 +41,19 @@ class FoldArithmetic(NodePass):
                 note(before, f"{node.op_type} of a constant")
                 return text
         return None
+
+
+def _fold_negation(node: ir.Node) -> str | None:
+    before = foldable(node.inputs[0])
+    if before is None:
+        return None
+    channels = dims(before.outputs[0])[channel_axis(before)]
+    if not fold_affine(before, -np.ones(channels), np.zeros(channels)):
+        return None
+    text = f"{before.op_type} + Neg"
+    absorb(node, before)
+    note(before, "Neg")
+    return text
 
 
 def _affine(op_type: str, constant: FloatArray, *, first: bool) -> tuple[FloatArray, FloatArray] | None:

@@ -26,8 +26,9 @@ class GatherToSlice(NodePass):
         x -> Gather[axis](2) -> y            =>     x -> Slice[2:3] -> Reshape -> y
         x -> Gather[axis]([0, 2, 4]) -> y    =>     x -> Slice[0:5:2] -> y
 
-    Does nothing when the indices are computed, fall, repeat, are unevenly spaced or out of range, or have two or more
-    axes.
+    Indices of two or more axes are taken in a row and the result is viewed.
+
+    Does nothing when the indices are computed, fall, repeat, are unevenly spaced or out of range.
     """
 
     def rewrite(self, node: ir.Node) -> str | None:
@@ -49,7 +50,7 @@ class GatherToSlice(NodePass):
         kept = (*shape[:axis], indices.size, *shape[axis + 1 :])
         result = new_node("Slice", [x, *bounds], y, shape=kept, name=stem)
         insert_before(node, result)
-        if indices.ndim == 0:
+        if indices.ndim != 1:
             target = add_constant(node, f"{stem}.shape", dims(y), np.int64)
             result = new_node("Reshape", [result.outputs[0], target], y, name=f"{stem}.reshape")
             insert_before(node, result)
@@ -60,7 +61,7 @@ class GatherToSlice(NodePass):
 
 def _span(indices: np.ndarray | None, extent: int) -> tuple[int, int, int] | None:
     """``start, stop, step`` of the indices; None when they are no rising range."""
-    if indices is None or indices.ndim > 1 or indices.size == 0:
+    if indices is None or indices.size == 0:
         return None
     flat = indices.reshape(-1).astype(np.int64)
     flat = np.where(flat < 0, flat + extent, flat)

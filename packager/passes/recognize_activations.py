@@ -10,7 +10,6 @@ import onnx_ir as ir
 
 from packager.passes.graph import (
     array,
-    can_take_over,
     dims,
     input_at,
     insert_before,
@@ -50,7 +49,7 @@ class RecognizeActivations(NodePass):
         if node.op_type not in {"Mul", "Div", "PRelu"} or not is_float32(y):
             return None
         found = next(iter(_matches(node)), None)
-        if found is None or dims(found[1]) != dims(y) or not can_take_over(y, y):
+        if found is None or dims(found[1]) != dims(y):
             return None
         op_type, x, attributes = found
         activation = new_node(op_type, [x], y, attributes=attributes, name=node.name)
@@ -122,7 +121,7 @@ def _factors(node: ir.Node) -> tuple[list[ir.Value], float]:
             constant = constant / number if node.op_type == "Div" else constant * number
             continue
         assert value is not None
-        inner = _inner(value, "Mul", "Div") if _has_constant(value) or number is None else None
+        inner = _inner(value, "Mul", "Div")
         if node.op_type == "Div" and index == 1:
             return [], 1.0
         if inner is not None and len(computed) < 2:
@@ -133,11 +132,6 @@ def _factors(node: ir.Node) -> tuple[list[ir.Value], float]:
                 continue
         computed.append(value)
     return computed, constant
-
-
-def _has_constant(value: ir.Value) -> bool:
-    node = value.producer()
-    return node is not None and any(scalar(operand) is not None for operand in node.inputs)
 
 
 def _is_relu6_of(gate: ir.Value, x: ir.Value) -> bool:

@@ -14,6 +14,7 @@ from packager.passes.graph import (
     only_reader,
     producer,
     read_once,
+    remove,
     required,
     take_over,
 )
@@ -56,6 +57,8 @@ class SinkTransposes(NodePass):
             transpose = producer(value, "Transpose")
             if transpose is not None:
                 node.replace_input_with(index, required(transpose, 0))
+                if not transpose.outputs[0].uses():
+                    remove(transpose)
             elif value is not None:
                 node.replace_input_with(index, _permuted(node, value, perm))
         if node.op_type == "Concat":

@@ -119,3 +119,9 @@ def test_a_pool_that_rounds_up_ignores_windows_in_the_padding() -> None:
     node = "y = MaxPool <ceil_mode = 1, kernel_shape = [3, 2], pads = [1, 1, 1, 1], strides = [3, 2]> (x)"
     loaded = load_model(parse(f"g (float[1, 2, 6, 5] x) => (float[1, 2, a, b] y) {{ {node} }}", opset=12))
     assert tuple(loaded.model.graph.outputs[0].shape or ()) == (1, 2, 3, 3)
+
+
+def test_an_operator_that_is_wrong_is_explained() -> None:
+    text = "g (float[2, 4] x) => (float[2, a] y) { [cut] p, q = Split <axis = 1> (x) y = Neg (p) }"
+    with pytest.raises(ModelError, match=r"onnx says: (.|\n)*cut"):
+        load_model(parse(text, opset=18))
