@@ -1,8 +1,9 @@
 """Search for an order of the calls that needs less memory at its peak.
 
-A beam search over partial schedules: the states of one length are the sets of calls already run, kept apart by what
-they leave to do; the best few by (peak so far, bytes live now) survive.  Nets are mostly chains, so the beam usually
-holds every schedule there is.
+Two candidates compete with the given order.  On demand: every call as late as its first reader allows, long chains
+first.  And a beam search over partial schedules: the states of one length are the sets of calls already run, kept
+apart by what they leave to do; the best few by (peak so far, bytes live now) survive.  Nets are mostly chains, so the
+beam usually holds every schedule there is.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ def search_order(storage: Storage, align: int) -> tuple[int, ...]:
     given = tuple(range(len(storage.access)))
     needs = dependencies(storage)
     costs = _Costs(storage, align)
-    found, peak = _beam(needs, costs)
-    return found if peak < _peak(given, costs) else given
+    candidates = (given, _on_demand(needs), _beam(needs, costs))
+    return min(candidates, key=lambda order: _peak(order, costs))
 
 
 def _peak(order: Sequence[int], costs: _Costs) -> int:
@@ -84,15 +85,41 @@ def _peak(order: Sequence[int], costs: _Costs) -> int:
     return peak
 
 
-def _beam(needs: Sequence[int], costs: _Costs) -> tuple[tuple[int, ...], int]:
+def _on_demand(needs: Sequence[int]) -> tuple[int, ...]:
+    """Depth first from the calls nothing depends on; of what a call needs the end of the longest chain comes first."""
+    depth: list[int] = []
+    before: list[list[int]] = []
+    for mask in needs:
+        direct = list(_members(mask))
+        depth.append(1 + max((depth[earlier] for earlier in direct), default=0))
+        before.append(sorted(direct, key=lambda earlier: (depth[earlier], earlier)))
+    wanted = {earlier for direct in before for earlier in direct}
+    order: dict[int, None] = {}
+    stack = [number for number in reversed(range(len(needs))) if number not in wanted]
+    while stack:
+        waiting = [earlier for earlier in before[stack[-1]] if earlier not in order]
+        if waiting:
+            stack.extend(waiting)
+        else:
+            order.setdefault(stack.pop())
+    return tuple(order)
+
+
+def _members(mask: int) -> Iterator[int]:
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+def _beam(needs: Sequence[int], costs: _Costs) -> tuple[int, ...]:
     users: list[list[int]] = [[] for _ in needs]
     for number, mask in enumerate(needs):
-        for earlier in range(number):
-            if mask >> earlier & 1:
-                users[earlier].append(number)
+        for earlier in _members(mask):
+            users[earlier].append(number)
     ready = tuple(number for number, mask in enumerate(needs) if not mask)
     beam = [_State(0, ready, costs.at_start, costs.at_start, -1, None)]
-    width = max(2, min(_WIDEST, _EXPANSIONS // max(1, len(needs))))
+    allowance = max(_WIDEST, _EXPANSIONS // max(1, len(needs)))
     for _ in needs:
         best: dict[int, _State] = {}
         for state in beam:
@@ -101,8 +128,20 @@ def _beam(needs: Sequence[int], costs: _Costs) -> tuple[tuple[int, ...], int]:
                 if known is None or following.peak < known.peak:
                     best[following.done] = following
         # the call number breaks ties, so that equal schedules stay near the given order
-        beam = sorted(best.values(), key=lambda state: (state.peak, state.live, state.last))[:width]
-    return _path(beam[0]), beam[0].peak
+        beam = _narrow(sorted(best.values(), key=lambda state: (state.peak, state.live, state.last)), allowance)
+    return _path(beam[0])
+
+
+def _narrow(states: Sequence[_State], allowance: int) -> list[_State]:
+    """The best states, at most as many as have ``allowance`` successors together (and always one)."""
+    kept = list(states[:1])
+    allowance -= len(states[0].ready)
+    for state in states[1:_WIDEST]:
+        allowance -= len(state.ready)
+        if allowance < 0:
+            break
+        kept.append(state)
+    return kept
 
 
 def _expand(state: _State, needs: Sequence[int], users: Sequence[Sequence[int]], costs: _Costs) -> Iterator[_State]:

@@ -117,6 +117,20 @@ def test_branches_are_reordered_when_that_lowers_the_peak() -> None:
     assert planned.body[-1].source == "Any 'y'"
 
 
+def test_what_only_one_call_reads_is_made_just_before_it() -> None:
+    """Eight weights, each made from a constant at the start, are never there together."""
+    state = tensor("state0", 16)
+    weights = [tensor(f"weight{k}", 1024) for k in range(8)]
+    body = [call([weight], []) for weight in weights]
+    for k, weight in enumerate(weights):
+        following = tensor(f"state{k + 1}", 16)
+        body.append(call([following], [state, weight]))
+        state = following
+    planned, report = plan(program([tensor("state0", 16)], [state], body))
+    assert report.arena_bytes == 4096 + 2 * 64
+    assert [step.outputs[0].name for step in planned.body[:4]] == ["weight0", "state1", "weight1", "state2"]
+
+
 def test_the_given_order_is_kept_when_no_other_needs_less() -> None:
     x, a, b, y = tensor("x", 64), tensor("a", 64), tensor("b", 64), tensor("y", 64)
     body = [call([a], [x]), call([b], [x]), call([y], [a, b])]
