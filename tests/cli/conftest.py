@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 from packager.cli.main import main
+from tests.deploy.conftest import sshd, start_sshd
+
+__all__ = ["edgepack", "sshd", "start_sshd"]  # the last two are fixtures of the SSH tests, used here too
 
 
 @dataclass(frozen=True)

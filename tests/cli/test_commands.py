@@ -90,7 +90,7 @@ def test_run_writes_the_outputs_as_arrays(edgepack: Edgepack, built: Path) -> No
 
 
 def test_bench_measures_checks_and_reports(edgepack: Edgepack, built: Path) -> None:
-    ran = edgepack("bench", built, "--runs", 20, "--per-layer", "--html", "report.html", "--json")
+    ran = edgepack("bench", built, "--runs", 20, "--warmup", 3, "--per-layer", "--html", "report.html", "--json")
     document = ran.json
     assert ran.code == 0
     assert document["schema"] == 1
@@ -102,7 +102,7 @@ def test_bench_measures_checks_and_reports(edgepack: Edgepack, built: Path) -> N
 
 
 def test_bench_prints_a_table(edgepack: Edgepack, built: Path) -> None:
-    out = edgepack("bench", built, "--runs", 10, "--per-layer").out
+    out = edgepack("bench", built, "--runs", 10, "--warmup", 3, "--per-layer").out
     words = ["median", "p99", "stdev", "GMAC/s", "match the reference", "arena", "share"]
     assert [word for word in words if word not in out] == []
 
@@ -194,6 +194,6 @@ def test_a_damaged_bundle_is_refused(edgepack: Edgepack, built: Path) -> None:
 def test_a_bundle_for_another_machine_runs_in_its_emulator(edgepack: Edgepack) -> None:
     assert edgepack("build", MODEL, "-t", "rpi4", "-o", "pi").code == 0
     assert edgepack("verify", "pi", "--json").json["passed"]
-    document = edgepack("bench", "pi", "--runs", 3, "--json").json
+    document = edgepack("bench", "pi", "--runs", 3, "--warmup", 1, "--json").json
     assert document["emulated"]
     assert any("emulator" in warning for warning in document["warnings"])

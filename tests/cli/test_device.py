@@ -1,0 +1,90 @@
+"""Commands with --device, against a real sshd whose programs run through qemu-aarch64."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from packager.cli.main import main
+from tests.cli.conftest import Edgepack
+from tests.deploy.conftest import Server
+
+pytestmark = [pytest.mark.sshd, pytest.mark.qemu]
+
+MODEL = Path(__file__).parents[2] / "examples" / "digits" / "digits.onnx"
+
+
+@pytest.fixture
+def pi(edgepack: Edgepack, sshd: Server, tmp_path: Path) -> str:
+    """The name of a device in devices.yaml that is the server."""
+    file = tmp_path / "config" / "edgepack" / "devices.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        "schema: 1\n"
+        "devices:\n"
+        "  pi:\n"
+        "    host: 127.0.0.1\n"
+        f"    user: {sshd.device.user}\n"
+        f"    port: {sshd.port}\n"
+        f"    identity_file: {sshd.root}/user_key\n"
+        f"    known_hosts: {sshd.root}/known_hosts\n"
+        f"    workdir: {sshd.workdir}\n"
+        "    launcher: qemu-aarch64\n"
+        "    board: raspberry-pi-4b\n"
+    )
+    return "pi"
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The digits model for a Raspberry Pi 4."""
+    made = tmp_path_factory.mktemp("device") / "digits-rpi4"
+    with pytest.raises(SystemExit) as ended:
+        main(["build", str(MODEL), "--target", "rpi4", "-o", str(made)])
+    assert ended.value.code in (None, 0)
+    return made
+
+
+def test_bench_builds_for_the_devices_board_measures_there_and_cleans_up(
+    edgepack: Edgepack, pi: str, sshd: Server
+) -> None:
+    ran = edgepack("bench", MODEL, "--device", pi, "--runs", 3, "--warmup", 1, "--per-layer", "--json")
+    assert ran.code == 0, ran.err
+    assert (ran.json["target"], ran.json["machine"], ran.json["runs"]) == ("rpi4", "aarch64", 3)
+    assert ran.json["outputs_match"] is True
+    assert ran.json["layers"]
+    assert sshd.left_behind() == []
+
+
+def test_verify_and_run_work_there_too(edgepack: Edgepack, bundle: Path, pi: str, sshd: Server) -> None:
+    verified = edgepack("verify", bundle, "--device", pi, "--json")
+    assert verified.json["passed"], verified.err
+    image = MODEL.parent / "images" / "7.npy"
+    (row,) = edgepack("run", bundle, "-i", image, "--device", pi, "--json").json["outputs"]
+    assert max(range(10), key=row["values"][0].__getitem__) == 7
+    assert sshd.left_behind() == []
+
+
+def test_a_bundle_is_deployed_listed_and_removed(edgepack: Edgepack, bundle: Path, pi: str) -> None:
+    placed = edgepack("deploy", bundle, "--device", pi, "--json").json["placed"]
+    assert (Path(placed) / "manifest.json").is_file()
+    refused = edgepack("deploy", bundle, "--device", pi, "--keep", "--json")
+    assert [problem["code"] for problem in refused.json["problems"]] == ["EP0719"]
+    assert "digits-rpi4" in edgepack("deploy", "--device", pi, "--list").out
+    assert edgepack("deploy", "--device", pi, "--remove", "digits-rpi4", "--json").json["installed"] == []
+    assert not Path(placed).exists()
+
+
+def test_a_bundle_of_another_architecture_is_refused(edgepack: Edgepack, pi: str, sshd: Server) -> None:
+    ran = edgepack("bench", MODEL, "--target", "x86_64-linux", "--device", pi, "--json")
+    assert ran.code == 1
+    assert [problem["code"] for problem in ran.json["problems"]] == ["EP0705"]
+    assert sshd.left_behind() == []
+
+
+def test_an_unreachable_device_is_one_clear_error(edgepack: Edgepack) -> None:
+    ran = edgepack("deploy", "--device", "nobody@127.0.0.1:1", "--list")
+    assert ran.code == 1
+    assert ran.err.startswith("error[EP07")
+    assert ran.err.count("error[") == 1
