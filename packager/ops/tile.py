@@ -98,7 +98,7 @@ def outer_channels(input_bytes: int, weight_bytes: int, channel_tiles: int, row_
 
 def _candidates(work: ConvWork, isa: Isa) -> Iterator[ConvTile]:
     for vectors in range(1, min(MAX_VECTORS, work.vectors) + 1):
-        widest = min(MAX_PIXELS, (isa.registers - vectors - 1) // vectors)
+        widest = min(MAX_PIXELS, (min(isa.registers - 1, 31) - vectors - 1) // vectors)  # one to spare
         if widest < 1:
             break
         fewest = -(-work.columns // widest)
