@@ -56,12 +56,12 @@ def _read(file: Path, port: PortInfo) -> Array:
     reader = readers.get(file.suffix.lower())
     if reader is None:
         hint = "inputs are .npy, .npz, .png or .wav files"
-        raise VerifyError(Problem("EP0804", f"'{file.suffix}' files cannot be read", str(file), hint))
+        raise VerifyError(Problem("EP0805", f"'{file.suffix}' files cannot be read", str(file), hint))
     try:
         array = reader(file)
     except (OSError, ValueError, EOFError, wave.Error, zlib.error, struct.error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise VerifyError(Problem("EP0804", f"cannot read the input: {reason}", str(file))) from None
+        raise VerifyError(Problem("EP0805", f"cannot read the input: {reason}", str(file))) from None
     return _fit(array, port, file)
 
 
@@ -74,7 +74,7 @@ def _read_npz(file: Path) -> dict[str, Array]:
         with np.load(file, allow_pickle=False) as archive:
             return {name: np.asarray(archive[name]) for name in archive.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise VerifyError(Problem("EP0804", f"cannot read the inputs: {error}", str(file))) from None
+        raise VerifyError(Problem("EP0805", f"cannot read the inputs: {error}", str(file))) from None
 
 
 def _read_wav(file: Path) -> Array:

@@ -166,7 +166,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty.wav").touch()
     with pytest.raises(VerifyError) as caught:
         read_inputs({"": tmp_path / name}, [port("x", 3)])
-    assert [(problem.code, problem.where) for problem in caught.value.problems] == [("EP0804", str(tmp_path / name))]
+    assert [(problem.code, problem.where) for problem in caught.value.problems] == [("EP0805", str(tmp_path / name))]
 
 
 def test_an_unknown_or_missing_name_lists_the_inputs(tmp_path: Path) -> None:
