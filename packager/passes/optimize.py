@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import onnx_ir as ir
 from onnx_ir.passes import common
 
+from packager.passes.absorb_transpose import AbsorbTranspose
 from packager.passes.fold_arithmetic import FoldArithmetic
 from packager.passes.fold_batch_norm import FoldBatchNormalization
 from packager.passes.fold_pad import FoldPad
@@ -15,13 +16,16 @@ from packager.passes.fuse_activation import FuseActivation
 from packager.passes.fuse_elementwise import FUSED_DOMAIN, FuseElementwise
 from packager.passes.fuse_residual import FuseResidual
 from packager.passes.gather_to_slice import GatherToSlice
+from packager.passes.global_pools import GlobalPools
 from packager.passes.merge_concats import MergeConcats
 from packager.passes.merge_transposes import MergeTransposes
 from packager.passes.merge_views import MergeViews
 from packager.passes.node_pass import NodePass
 from packager.passes.recognize_activations import RecognizeActivations
+from packager.passes.recognize_layer_norm import RecognizeLayerNorm
 from packager.passes.remove_noops import RemoveNoOps
 from packager.passes.sink_transposes import SinkTransposes
+from packager.passes.sink_views import SinkViews
 from packager.progress import Progress, silent
 
 AfterPass = Callable[[str, ir.Model], None]
@@ -40,6 +44,10 @@ def _tidying() -> list[NodePass]:
         SinkTransposes(),
         MergeConcats(),
         RecognizeActivations(),
+        RecognizeLayerNorm(),
+        GlobalPools(),
+        SinkViews(),
+        AbsorbTranspose(),
         FoldBatchNormalization(),
         FoldArithmetic(),
         FoldPad(),
