@@ -11,6 +11,7 @@ from pathlib import Path
 import onnx
 
 from packager.frontend import read
+from packager.frontend.dims import open_dims
 from packager.frontend.functions import Supported
 from packager.frontend.opset import STANDARD_DOMAINS
 
@@ -36,7 +37,11 @@ class Operator:
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """The face of a model.  ``parameters`` counts the stored values, without shapes, indices and the like."""
+    """The face of a model.
+
+    ``parameters`` counts the stored values, without shapes, indices and the like; ``open_dims`` are the keys of ``--dim``
+    that the model needs, in order of appearance.
+    """
 
     file: Path
     sha256: str
@@ -47,12 +52,7 @@ class ModelSummary:
     outputs: tuple[Value, ...]
     operators: tuple[Operator, ...]
     parameters: int
-
-    @property
-    def open_dims(self) -> tuple[str, ...]:
-        """Names of the dimensions that ``--dim`` has to give, in order of appearance."""
-        named = [dim for value in self.inputs for dim in value.dims if isinstance(dim, str)]
-        return tuple(dict.fromkeys(named))
+    open_dims: tuple[str, ...]
 
 
 def summarize(path: Path, supported: Supported) -> ModelSummary:
@@ -70,6 +70,7 @@ def summarize(path: Path, supported: Supported) -> ModelSummary:
         outputs=tuple(_value(value) for value in model.graph.output),
         operators=_operators(model, supported),
         parameters=sum(math.prod(t.dims) for t in read.tensors(model.graph) if t.data_type in _WEIGHTS),
+        open_dims=_open_dims(model),
     )
 
 
@@ -81,6 +82,11 @@ _WEIGHTS = {
     onnx.TensorProto.INT8,
     onnx.TensorProto.UINT8,
 }
+
+
+def _open_dims(model: onnx.ModelProto) -> tuple[str, ...]:
+    keys = [label if label not in {"", "?", "-1"} else f"{name}:{axis}" for name, axis, label in open_dims(model)]
+    return tuple(dict.fromkeys(keys))
 
 
 def _value(value: onnx.ValueInfoProto) -> Value:
