@@ -97,8 +97,10 @@ def _read(model: Path | onnx.ModelProto) -> tuple[onnx.ModelProto, str, str, str
     if isinstance(model, onnx.ModelProto):
         own = onnx.ModelProto()
         own.CopyFrom(model)
-        name = identifier(model.graph.name)
-        return own, read.digest_of(own), name, f"model '{model.graph.name}'"
+        name, where = identifier(model.graph.name), f"model '{model.graph.name}'"
+        read.check_text(own, where)
+        read.refuse_external_data(own, where)
+        return own, read.digest_of(own), name, where
     path = read.model_file(Path(model))
     own, sha256 = read.read_file(path)
     return own, sha256, identifier(path.stem), str(path)

@@ -121,16 +121,53 @@ def check_tensor_sizes(model: onnx.ModelProto, where: str) -> None:
     """Refuse tensors whose stored bytes do not fit their shape (a damaged file)."""
     problems = []
     for tensor in tensors(model.graph):
-        bits = _BITS.get(tensor.data_type)
-        if bits is None or not tensor.HasField("raw_data"):
-            continue
-        needed = -(-math.prod(tensor.dims) * bits // 8)
-        held = len(tensor.raw_data)
-        if held != needed or any(dim < 0 for dim in tensor.dims):
-            what = f"tensor '{tensor.name}' holds {held} bytes, its shape {list(tensor.dims)} needs {needed}"
+        what = _misfit(tensor)
+        if what:
             problems.append(Problem("EP0102", what, where, "the file is damaged: export or download it again"))
     if problems:
         raise ModelError(problems)
+
+
+def _misfit(tensor: onnx.TensorProto) -> str:
+    bits = _BITS.get(tensor.data_type)
+    if bits is None and tensor.data_type != onnx.TensorProto.STRING:
+        label = _type_name(tensor.data_type)
+        return f"tensor '{tensor.name}' has element type {label}, which edgepack does not read"
+    if any(dim < 0 for dim in tensor.dims):
+        return f"tensor '{tensor.name}' has a negative dimension: {list(tensor.dims)}"
+    count = math.prod(tensor.dims)
+    if bits is not None and tensor.HasField("raw_data"):
+        needed, held, unit = -(-count * bits // 8), len(tensor.raw_data), "bytes"
+    else:
+        packed = 2 if bits == _BITS[onnx.TensorProto.INT4] else 1
+        needed, held, unit = -(-count // packed), len(getattr(tensor, _field(tensor.data_type))), "values"
+    return (
+        ""
+        if held == needed
+        else f"tensor '{tensor.name}' holds {held} {unit}, its shape {list(tensor.dims)} needs {needed}"
+    )
+
+
+def _field(data_type: int) -> str:
+    """The field of TensorProto that holds values of this type where there are no raw bytes."""
+    from onnx import helper
+
+    field: str = helper.tensor_dtype_to_field(data_type)
+    return field
+
+
+def _type_name(data_type: int) -> str:
+    known = onnx.TensorProto.DataType.values()
+    return str(onnx.TensorProto.DataType.Name(data_type)) if data_type in known else f"number {data_type}"
+
+
+def refuse_external_data(model: onnx.ModelProto, where: str) -> None:
+    """A model given in memory has no folder: refuse tensors that still lie in other files."""
+    names = [tensor.name for tensor in _external_tensors(model)]
+    if names:
+        what = f"tensors are in external data that is not loaded: {', '.join(names)}"
+        hint = "give the model's path, or call onnx.load_external_data_for_model first"
+        raise ModelError(Problem("EP0105", what, where, hint))
 
 
 def model_file(path: Path) -> Path:

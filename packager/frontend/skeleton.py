@@ -81,6 +81,20 @@ def check_graph(skeleton: Skeleton, where: str) -> None:
         raise ModelError(
             Problem("EP0107", what, where, "`onnx.checker.check_model` says the same; fix the export")
         ) from error
+    _check_splits(model, where)
+
+
+def _check_splits(model: onnx.ModelProto, where: str) -> None:
+    """Refuse a Split whose num_outputs is not the number of its outputs: onnx's shape inference would abort."""
+    problems = []
+    for graph in graphs(model.graph):
+        for node in graph.node:
+            counts = [attribute.i for attribute in node.attribute if attribute.name == "num_outputs"]
+            if node.op_type == "Split" and counts and counts != [len(node.output)]:
+                what = f"Split has num_outputs {counts[0]} and {len(node.output)} outputs"
+                problems.append(Problem("EP0107", what, f"{where}: node '{node.name}'", "fix the export"))
+    if problems:
+        raise ModelError(problems)
 
 
 def check_names(model: onnx.ModelProto, where: str) -> None:

@@ -42,8 +42,10 @@ class Recurrence:
     def of(cls, node: ir.Node, ctx: LoweringContext) -> Recurrence:
         """Read from the shapes of X and R."""
         layout = node.attributes.get_int("layout", 0)
-        x = ctx.shape(required(node, 0, ctx))
-        directions, _, hidden = ctx.shape(required(node, 2, ctx))
+        x, recurrent = ctx.shape(required(node, 0, ctx)), ctx.shape(required(node, 2, ctx))
+        if len(x) != 3 or len(recurrent) != 3:
+            raise ctx.unsupported(node, f"X of shape {list(x)} and R of shape {list(recurrent)}", "both have rank 3")
+        directions, _, hidden = recurrent
         steps, batch = (x[1], x[0]) if layout else (x[0], x[1])
         return cls(_GATES[node.op_type], directions, steps, batch, x[2], hidden, layout)
 

@@ -131,7 +131,9 @@ def _check_extents(node: ir.Node, ctx: LoweringContext, window: Window, reach: l
 def _has_cells(window: Window, axis: int) -> bool:
     """Whether every window has a tap inside x; only the first and last windows can miss it (and dilated ones)."""
     dim, step, spread = window.inside[axis], window.stride[axis], window.dilation[axis]
-    return all(
-        any(0 <= o * step - window.before[axis] + k * spread < dim for k in range(window.kernel[axis]))
-        for o in range(window.outside[axis])
-    )
+    for o in range(window.outside[axis]):
+        start = o * step - window.before[axis]
+        first = max(0, -(start // spread))  # the first tap at or after the start of x
+        if first >= window.kernel[axis] or start + first * spread >= dim:
+            return False
+    return True

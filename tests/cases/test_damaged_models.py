@@ -115,3 +115,48 @@ def test_models_that_contradict_themselves_are_refused_or_load(name: str, seed: 
         spoil(model, dice)
     with contextlib.suppress(EdgepackError):
         load_model(model, supported=supported)
+
+
+def one_node(
+    op_type: str, outputs: int, *initializers: onnx.TensorProto, num_outputs: int | None = None
+) -> onnx.ModelProto:
+    names = [f"y{number}" for number in range(outputs)]
+    node = onnx.helper.make_node(op_type, ["x", *(tensor.name for tensor in initializers)], names)
+    if num_outputs is not None:
+        node.attribute.append(onnx.helper.make_attribute("num_outputs", num_outputs))
+    graph = onnx.helper.make_graph(
+        [node],
+        "g",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [4])],
+        [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in names],
+        initializers,
+    )
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8)
+
+
+def test_a_split_into_another_number_of_outputs_is_refused() -> None:
+    """onnx's own shape inference would end the process."""
+    with pytest.raises(ModelError, match="Split has num_outputs 1 and 4 outputs"):
+        load_model(one_node("Split", 4, num_outputs=1), supported=supported)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "dims", "message"),
+    [
+        (onnx.TensorProto.FLOAT, [5], r"holds 4 values, its shape \[5\] needs 5"),
+        (onnx.TensorProto.FLOAT, [-4], "has a negative dimension"),
+        (onnx.TensorProto.INT64, [4], "holds 0 values"),
+        (onnx.TensorProto.COMPLEX64, [4], "has element type COMPLEX64"),
+        (99, [4], "has element type number 99"),
+    ],
+)
+def test_tensors_that_do_not_hold_what_they_say_are_refused(data_type: int, dims: list[int], message: str) -> None:
+    damaged = onnx.TensorProto(name="w", data_type=data_type, dims=dims, float_data=[1, 2, 3, 4])
+    with pytest.raises(ModelError, match=f"EP0102.*tensor 'w' {message}"):
+        load_model(one_node("Add", 1, damaged), supported=supported)
+
+
+def test_a_model_in_memory_must_have_its_weights_with_it() -> None:
+    model = onnx.load(DATA / "107-external-data-offset" / "model.onnx", load_external_data=False)
+    with pytest.raises(ModelError, match=r"EP0105.*external data that is not loaded: "):
+        load_model(model, supported=supported)
