@@ -39,7 +39,7 @@ class Operator:
 class ModelSummary:
     """The face of a model.
 
-    ``parameters`` counts the stored values, without shapes, indices and the like; ``open_dims`` are the keys of ``--dim``
+    ``parameters`` counts the stored values, without shapes, indices and the like; ``open_dims`` are the ``--dim`` keys
     that the model needs, in order of appearance.
     """
 
