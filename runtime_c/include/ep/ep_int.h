@@ -34,11 +34,11 @@
     }                                                              \
     EP_INLINE T ep_min_##S(T a, T b)                               \
     {                                                              \
-        return a < b ? a : b;                                      \
+        return (T)(a < b ? a : b);                                 \
     }                                                              \
     EP_INLINE T ep_max_##S(T a, T b)                               \
     {                                                              \
-        return a > b ? a : b;                                      \
+        return (T)(a > b ? a : b);                                 \
     }                                                              \
     EP_INLINE T ep_power_##S(T base, uint64_t exponent)            \
     {                                                              \
@@ -55,7 +55,7 @@
     EP_INT_COMMON(S, T, W)                                         \
     EP_INLINE T ep_abs_##S(T a)                                    \
     {                                                              \
-        return a < 0 ? ep_neg_##S(a) : a;                          \
+        return (T)(a < 0 ? ep_neg_##S(a) : a);                     \
     }                                                              \
     EP_INLINE T ep_sign_##S(T a)                                   \
     {                                                              \
@@ -63,31 +63,31 @@
     }                                                              \
     EP_INLINE T ep_div_##S(T a, T b)                               \
     {                                                              \
-        return b == 0 ? (T)0 : b == -1 ? ep_neg_##S(a) : (T)(a / b); \
+        return (T)(b == 0 ? 0 : b == -1 ? ep_neg_##S(a) : a / b);  \
     }                                                              \
     EP_INLINE T ep_fmod_##S(T a, T b)                              \
     {                                                              \
-        return b == 0 || b == -1 ? (T)0 : (T)(a % b);              \
+        return (T)(b == 0 || b == -1 ? 0 : a % b);                 \
     }                                                              \
     EP_INLINE T ep_mod_##S(T a, T b)                               \
     {                                                              \
         const T rest = ep_fmod_##S(a, b);                          \
-        return rest != 0 && (rest < 0) != (b < 0) ? (T)(rest + b) : rest; \
+        return (T)(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest); \
     }                                                              \
     EP_INLINE T ep_pow_##S(T base, int64_t exponent)               \
     {                                                              \
         if (exponent >= 0) {                                       \
             return ep_power_##S(base, (uint64_t)exponent);         \
         }                                                          \
-        return base == 1 ? (T)1 : base != -1 ? (T)0 : (exponent & 1) != 0 ? (T)-1 : (T)1; \
+        return (T)(base == 1 ? 1 : base != -1 ? 0 : (exponent & 1) != 0 ? -1 : 1); \
     }                                                              \
     EP_INLINE T ep_shl_##S(T a, T b)                               \
     {                                                              \
-        return b >= 0 && (W)b < 8 * sizeof(T) ? (T)((W)a << b) : (T)0; \
+        return (T)(b >= 0 && (W)b < 8 * sizeof(T) ? (W)a << b : 0); \
     }                                                              \
     EP_INLINE T ep_shr_##S(T a, T b)                               \
     {                                                              \
-        return b >= 0 && (W)b < 8 * sizeof(T) ? (T)(a >> b) : (T)(a < 0 ? -1 : 0); \
+        return (T)(b >= 0 && (W)b < 8 * sizeof(T) ? a >> b : a < 0 ? -1 : 0); \
     }
 
 #define EP_INT_UNSIGNED(S, T, W)                                   \
@@ -102,11 +102,11 @@
     }                                                              \
     EP_INLINE T ep_div_##S(T a, T b)                               \
     {                                                              \
-        return b == 0 ? (T)0 : (T)(a / b);                         \
+        return (T)(b == 0 ? 0 : a / b);                            \
     }                                                              \
     EP_INLINE T ep_fmod_##S(T a, T b)                              \
     {                                                              \
-        return b == 0 ? (T)0 : (T)(a % b);                         \
+        return (T)(b == 0 ? 0 : a % b);                            \
     }                                                              \
     EP_INLINE T ep_mod_##S(T a, T b)                               \
     {                                                              \
@@ -114,15 +114,15 @@
     }                                                              \
     EP_INLINE T ep_pow_##S(T base, int64_t exponent)               \
     {                                                              \
-        return exponent >= 0 ? ep_power_##S(base, (uint64_t)exponent) : (T)(base == 1); \
+        return (T)(exponent >= 0 ? ep_power_##S(base, (uint64_t)exponent) : base == 1); \
     }                                                              \
     EP_INLINE T ep_shl_##S(T a, T b)                               \
     {                                                              \
-        return b < 8 * sizeof(T) ? (T)((W)a << b) : (T)0; \
+        return (T)(b < 8 * sizeof(T) ? (W)a << b : 0);             \
     }                                                              \
     EP_INLINE T ep_shr_##S(T a, T b)                               \
     {                                                              \
-        return b < 8 * sizeof(T) ? (T)((W)a >> b) : (T)0;          \
+        return (T)(b < 8 * sizeof(T) ? (W)a >> b : 0);             \
     }
 
 EP_INT_SIGNED(i8, int8_t, uint32_t)

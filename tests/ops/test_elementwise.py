@@ -1,0 +1,425 @@
+"""Element-wise operators where ONNX's node tests do not go: shapes, formats, special values, fused chains."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import onnx.helper as oh
+import onnx_ir as ir
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from packager.errors import ModelError
+from packager.frontend.load import load_model
+from packager.lower.context import FORMAT_KEY
+from packager.lower.lower import lower, supported
+from packager.memory.planner import plan
+from packager.passes.fuse_elementwise import FuseElementwise
+from packager.program import Format, Halo, Program
+from tests.support.harness import ISAS, Array, best_isa, compile_program, node_model, run_model, run_program
+
+EVERY_ISA = [name for name in ISAS if ISAS[name][0].lanes <= ISAS[best_isa()][0].lanes]
+BLOCKED_ISAS = [name for name in EVERY_ISA if ISAS[name][0].lanes > 1]
+
+
+def chain(nodes: list[onnx.NodeProto], feeds: dict[str, Array], constants: dict[str, Array]) -> onnx.ModelProto:
+    """A model of several nodes whose last one makes the output ``y``."""
+    graph = oh.make_graph(
+        nodes,
+        "chain",
+        [oh.make_tensor_value_info(n, oh.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in feeds.items()],
+        [onnx.ValueInfoProto(name="y")],
+        [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    model = oh.make_model(graph, opset_imports=[oh.make_opsetid("", 21)], ir_version=10)
+    return onnx.shape_inference.infer_shapes(model, data_prop=True)
+
+
+def random(shape: tuple[int, ...], seed: int = 0) -> Array:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def number(value: float) -> Array:
+    return np.array(value, np.float32)
+
+
+# -- shapes ---------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def broadcast_shapes(draw: st.DrawFn) -> tuple[tuple[int, ...], ...]:
+    """Two or three shapes that broadcast, with ranks up to 5 and extents around the vector widths."""
+    full = draw(st.lists(st.sampled_from([1, 2, 3, 4, 7, 8, 16, 17, 33]), min_size=0, max_size=4))
+    shapes = []
+    for _ in range(draw(st.integers(2, 3))):
+        kept = [extent if draw(st.booleans()) else 1 for extent in full]
+        shapes.append(tuple(kept[draw(st.integers(0, len(kept))) :]))
+    return tuple(shapes)
+
+
+@pytest.mark.parametrize("isa", ["scalar", best_isa()])
+@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(shapes=broadcast_shapes())
+def test_operands_of_any_shapes_broadcast_as_in_numpy(isa: str, shapes: tuple[tuple[int, ...], ...]) -> None:
+    feeds = {f"x{index}": random(shape, index) for index, shape in enumerate(shapes)}
+    results = run_model(node_model("Sum", feeds), feeds, isa=isa, flags=("-O0",))
+    wanted = functools.reduce(np.add, feeds.values())
+    np.testing.assert_allclose(results["y"], wanted, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("isa", ["scalar", best_isa()])
+@pytest.mark.parametrize("count", [1, 3, 15, 16, 17, 63, 64, 65, 255, 256, 257, 1000])
+def test_every_length_is_computed_to_its_last_element(isa: str, count: int) -> None:
+    x = random((count,))
+    results = run_model(node_model("Mul", {"x": x}, constants={"three": number(3.0)}), {"x": x}, isa=isa)
+    np.testing.assert_array_equal(results["y"], x * 3)
+
+
+def test_axes_that_every_operand_walks_alike_become_one() -> None:
+    x = random((2, 3, 4, 5))
+    program = compile_program(node_model("Add", {"a": x, "b": x}))
+    descriptor = program.body[0].descriptor
+    assert descriptor is not None
+    assert dict(descriptor.fields)["extent"] == (120,)
+
+
+def test_more_axes_than_the_kernel_has_are_refused() -> None:
+    shape = (2, 2) * 5
+    alternating = (2, 1) * 5
+    model = node_model("Add", {"a": np.zeros(shape, np.float32), "b": np.zeros(alternating, np.float32)})
+    with pytest.raises(ModelError, match="axes that do not merge"):
+        compile_program(model)
+
+
+def test_a_number_becomes_part_of_the_expression() -> None:
+    program = compile_program(node_model("Mul", {"x": random((4,))}, constants={"k": number(0.1)}))
+    assert program.constants == ()
+    expression = program.body[0].expression
+    assert expression is not None
+    assert expression.steps == ("x0 * ep_splat_f32v(0.1f)",)
+
+
+# -- in place -------------------------------------------------------------------------------------------------------
+
+
+def test_the_output_may_take_the_place_of_an_input_of_the_same_shape_only() -> None:
+    a, b = random((2, 3, 8)), random((3, 1))
+    (call,) = compile_program(node_model("Add", {"a": a, "b": b})).body
+    assert call.in_place == ((0, 0),)
+    (call,) = compile_program(node_model("Greater", {"a": a, "b": b})).body
+    assert call.in_place == ()
+
+
+def test_a_chain_computed_in_place_gives_the_same_numbers() -> None:
+    x, bias = random((5, 37)), random((37,), 1)
+    nodes = [
+        oh.make_node("Add", ["x", "bias"], ["a"]),
+        oh.make_node("Tanh", ["a"], ["b"]),
+        oh.make_node("Mul", ["b", "b"], ["c"]),
+        oh.make_node("Relu", ["c"], ["y"]),
+    ]
+    results = run_model(chain(nodes, {"x": x}, {"bias": bias}), {"x": x}, isa=best_isa(), fuse=False)
+    np.testing.assert_allclose(results["y"], np.tanh(x + bias) ** 2, rtol=1e-5, atol=1e-7)
+
+
+# -- blocked formats ------------------------------------------------------------------------------------------------
+
+
+def blocked_program(
+    model: onnx.ModelProto, isa: str, *, inputs: dict[str, Format], inside: Format, fuse: bool
+) -> Program:
+    """The program whose results and named inputs are blocked; reorders stand where the graph begins and ends."""
+    loaded = load_model(model, supported=supported).model
+    if fuse:
+        FuseElementwise()(loaded)
+        assert [node.op_type for node in loaded.graph] == ["FusedElementwise"]
+    graph = loaded.graph
+    for node in graph:
+        node.outputs[0].meta[FORMAT_KEY] = inside
+    for value in list(graph.inputs):
+        if value.name in inputs:
+            node = reorder(value, inputs[value.name])
+            for user, index in value.uses():
+                if user is not node:
+                    user.replace_input_with(index, node.outputs[0])
+            graph.insert_before(graph[0], node)
+    node = reorder(graph.outputs[0], Format())
+    node.outputs[0].name, graph.outputs[0].name = "y", "y_blocked"
+    graph.append(node)
+    graph.outputs[0] = node.outputs[0]
+    return plan(lower(loaded, name="network", isa=ISAS[isa][0]))[0]
+
+
+def reorder(value: ir.Value, fmt: Format) -> ir.Node:
+    node = ir.Node("edgepack", "Reorder", [value])
+    node.outputs[0].name = f"{value.name}_reordered"
+    node.outputs[0].shape, node.outputs[0].type = value.shape, value.type
+    node.outputs[0].meta[FORMAT_KEY] = fmt
+    return node
+
+
+@pytest.mark.parametrize("isa", BLOCKED_ISAS)
+@pytest.mark.parametrize("halo", [Halo(), Halo(1, 2, 1, 0)], ids=["no halo", "halo"])
+@pytest.mark.parametrize("channels", [1, 5, 16, 35])
+@pytest.mark.parametrize(("rank", "fuse"), [(3, False), (4, True)])
+def test_blocked_tensors_meet_constants_of_every_broadcast_shape(
+    isa: str, halo: Halo, channels: int, rank: int, fuse: bool
+) -> None:
+    lanes = ISAS[isa][0].lanes
+    dims = (2, channels, 3, 6)[:rank]
+    space = (1,) * (rank - 2)
+    constants = {
+        "bias": random((channels, *space), 1),
+        "plane": random(dims[2:], 2),
+        "image": random((2, 1, *space), 3),
+        "full": random(dims, 4),
+    }
+    nodes = [
+        oh.make_node("Add", ["x", "bias"], ["a"]),
+        oh.make_node("Mul", ["a", "plane"], ["b"]),
+        oh.make_node("Sub", ["b", "image"], ["c"]),
+        oh.make_node("Add", ["c", "full"], ["y"]),
+    ]
+    x = random(dims)
+    model = chain(nodes, {"x": x}, constants)
+    program = blocked_program(
+        model, isa, inputs={"x": Format(lanes, halo)}, inside=Format(lanes, Halo(bottom=1)), fuse=fuse
+    )
+    results = run_program(program, {"x": x}, isa=isa, flags=("-O1",))
+    wanted = (x + constants["bias"]) * constants["plane"] - constants["image"] + constants["full"]
+    np.testing.assert_allclose(results["y"], wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 3, 5), (1, 20, 1, 1), (2, 32, 1, 1), (1, 20, 3, 5), (20, 1, 1), (3, 1)])
+def test_blocked_tensors_meet_row_major_tensors_computed_at_run_time(shape: tuple[int, ...]) -> None:
+    isa = best_isa()
+    channels = 32 if 32 in shape else 20
+    x, gate = random((2, channels, 3, 5)), random(shape, 1)
+    model = node_model("Mul", {"x": x, "gate": gate})
+    fmt = Format(ISAS[isa][0].lanes)
+    program = blocked_program(model, isa, inputs={"x": fmt}, inside=fmt, fuse=False)
+    results = run_program(program, {"x": x, "gate": gate}, isa=isa)
+    np.testing.assert_array_equal(results["y"], x * gate)
+
+
+@pytest.mark.parametrize("channels", [1, 20])
+def test_a_blocked_gate_is_broadcast_over_the_plane(channels: int) -> None:
+    isa = best_isa()
+    x, gate = random((2, 20, 3, 5)), random((2, channels, 1, 1), 1)
+    fmt = Format(ISAS[isa][0].lanes)
+    model = node_model("Mul", {"x": x, "gate": gate})
+    program = blocked_program(model, isa, inputs={"x": fmt, "gate": fmt}, inside=fmt, fuse=False)
+    results = run_program(program, {"x": x, "gate": gate}, isa=isa)
+    np.testing.assert_array_equal(results["y"], x * gate)
+
+
+# -- fused chains ---------------------------------------------------------------------------------------------------
+
+
+def fused_program(model: onnx.ModelProto, isa: str) -> Program:
+    loaded = load_model(model, supported=supported).model
+    FuseElementwise()(loaded)
+    assert [node.op_type for node in loaded.graph] == ["FusedElementwise"]
+    return plan(lower(loaded, name="network", isa=ISAS[isa][0]))[0]
+
+
+@pytest.mark.parametrize("isa", EVERY_ISA)
+def test_a_fused_chain_keeps_truth_values_in_lanes(isa: str) -> None:
+    feeds = {"a": random((4, 19)), "b": random((19,), 1)}
+    nodes = [
+        oh.make_node("Greater", ["a", "b"], ["above"]),
+        oh.make_node("IsNaN", ["a"], ["nan"]),
+        oh.make_node("Or", ["above", "nan"], ["either"]),
+        oh.make_node("Not", ["either"], ["neither"]),
+        oh.make_node("Exp", ["a"], ["e"]),
+        oh.make_node("Where", ["neither", "e", "b"], ["w"]),
+        oh.make_node("Clip", ["w", "", "high"], ["y"]),
+    ]
+    program = fused_program(chain(nodes, feeds, {"high": number(1.5)}), isa)
+    assert [call.kernel.name for call in program.body] == ["ep_map_f32"]
+    results = run_program(program, feeds, isa=isa)
+    a, b = feeds.values()
+    wanted = np.minimum(np.where(~(a > b), np.exp(a), b), 1.5)
+    np.testing.assert_allclose(results["y"], wanted, rtol=1e-6)
+
+
+def test_a_fused_chain_passes_nan_on_where_onnx_does() -> None:
+    x = np.array([math.nan, math.inf, -math.inf, 0.0, -0.0], np.float32)
+    nodes = [
+        oh.make_node("Relu", ["x"], ["r"]),
+        oh.make_node("Max", ["r", "one"], ["m"]),
+        oh.make_node("Clip", ["m", "one", "nine"], ["y"]),
+    ]
+    model = chain(nodes, {"x": x}, {"one": number(1), "nine": number(9)})
+    results = run_program(fused_program(model, best_isa()), {"x": x}, isa=best_isa())
+    np.testing.assert_array_equal(results["y"], np.array([math.nan, 9, 1, 1, 1], np.float32))
+
+
+# -- values ---------------------------------------------------------------------------------------------------------
+
+SPECIAL = np.array(
+    [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        math.inf,
+        -math.inf,
+        math.nan,
+        1e-45,
+        -1e-40,
+        3.4e38,
+        -3.4e38,
+        0.5,
+        -0.5,
+        1.5,
+        2.5,
+        88.8,
+        -104,
+    ],
+    np.float32,
+)
+
+FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "Relu": lambda x: np.maximum(x, 0),
+    "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "Tanh": np.tanh,
+    "Exp": np.exp,
+    "Log": np.log,
+    "Sqrt": np.sqrt,
+    "Reciprocal": lambda x: 1 / x,
+    "Round": np.round,
+    "Floor": np.floor,
+    "Ceil": np.ceil,
+    "Sign": np.sign,
+    "Softplus": lambda x: np.logaddexp(x, 0),
+    "LeakyRelu": lambda x: np.where(x < 0, 0.01 * x, x),
+    "Elu": lambda x: np.where(x > 0, x, np.expm1(x)),
+    "HardSigmoid": lambda x: np.clip(0.2 * x + 0.5, 0, 1),
+    "Abs": np.abs,
+    "Neg": np.negative,
+}
+
+
+@pytest.mark.parametrize("isa", EVERY_ISA)
+def test_infinities_nan_zeros_and_denormals_give_what_numpy_gives(isa: str) -> None:
+    nodes = [oh.make_node(op_type, ["x"], [op_type]) for op_type in FUNCTIONS]
+    graph = oh.make_graph(
+        nodes,
+        "values",
+        [oh.make_tensor_value_info("x", onnx.TensorProto.FLOAT, SPECIAL.shape)],
+        [oh.make_tensor_value_info(op_type, onnx.TensorProto.FLOAT, SPECIAL.shape) for op_type in FUNCTIONS],
+    )
+    model = oh.make_model(graph, opset_imports=[oh.make_opsetid("", 21)], ir_version=10)
+    results = run_model(model, {"x": SPECIAL}, isa=isa)
+    with np.errstate(all="ignore"):
+        for op_type, function in FUNCTIONS.items():
+            wanted = function(SPECIAL.astype(np.float64)).astype(np.float32)
+            np.testing.assert_allclose(results[op_type], wanted, rtol=4e-7, atol=1e-44, err_msg=op_type)
+
+
+INTEGER_TYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+
+
+@pytest.mark.parametrize("dtype", INTEGER_TYPES)
+def test_integers_wrap_around_and_division_by_zero_is_defined(dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    edge = np.array([limits.min, limits.max, 0, 1, 7, limits.max - 1], dtype)
+    edge = np.concatenate([edge, np.array([-1, -7], dtype)]) if limits.min < 0 else edge
+    a, b = (grid.reshape(-1) for grid in np.meshgrid(edge, edge))
+    operators = ["Add", "Sub", "Mul", "Div", "Mod", "Max", "Min"]
+    graph = oh.make_graph(
+        [oh.make_node(op_type, ["a", "b"], [op_type]) for op_type in operators],
+        "integers",
+        [oh.make_tensor_value_info(name, oh.np_dtype_to_tensor_dtype(a.dtype), a.shape) for name in ("a", "b")],
+        [oh.make_tensor_value_info(name, oh.np_dtype_to_tensor_dtype(a.dtype), a.shape) for name in operators],
+    )
+    model = oh.make_model(graph, opset_imports=[oh.make_opsetid("", 21)], ir_version=10)
+    sanitized = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")
+    results = run_model(model, {"a": a, "b": b}, isa=best_isa(), flags=sanitized)
+    with np.errstate(all="ignore"):
+        wide = [(int(x), int(y)) for x, y in zip(a, b, strict=True)]
+        np.testing.assert_array_equal(results["Add"], a + b)
+        np.testing.assert_array_equal(results["Sub"], a - b)
+        np.testing.assert_array_equal(results["Mul"], a * b)
+        np.testing.assert_array_equal(results["Max"], np.maximum(a, b))
+        np.testing.assert_array_equal(results["Min"], np.minimum(a, b))
+        np.testing.assert_array_equal(results["Mod"], [x % y if y else 0 for x, y in wide])
+        quotients = [abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1) if y else 0 for x, y in wide]
+        wrapped = [(q - limits.min) % (limits.max - limits.min + 1) + limits.min for q in quotients]
+        np.testing.assert_array_equal(results["Div"], wrapped)
+
+
+@pytest.mark.parametrize("fmod", [0, 1])
+def test_mod_of_floats_is_exact_for_large_quotients(fmod: int) -> None:
+    a = np.array([1e30, -1e30, 7.5, -7.5, 5.3, 0.0, math.inf, 3.0, math.nan], np.float32)
+    b = np.array([3.7, 3.7, 2.0, 2.0, -2.1, 3.0, 2.0, math.inf, 1.0], np.float32)
+    feeds = {"a": a, "b": b}
+    if fmod == 0:  # onnx allows it for integers only; exporters write it nevertheless
+        model = node_model("Mod", feeds)
+        wanted = np.fmod(a.astype(np.float64), b)
+        wanted = np.where((wanted != 0) & ((wanted < 0) != (b < 0)), wanted + b, wanted)
+    else:
+        model = node_model("Mod", feeds, fmod=1)
+        with np.errstate(invalid="ignore"):
+            wanted = np.fmod(a.astype(np.float64), b)
+    results = run_model(model, feeds, isa=best_isa())
+    np.testing.assert_allclose(results["y"], wanted.astype(np.float32), rtol=1e-7)
+
+
+@pytest.mark.parametrize("exponent", [-1, 0, 0.5, 1, 2, 3, 4, 2.5, -2])
+def test_constant_exponents_give_the_power(exponent: float) -> None:
+    x = np.array([0.25, 1.0, 3.0, 10.0, -2.0, -0.0, math.inf], np.float32)
+    model = node_model("Pow", {"x": x}, constants={"e": number(exponent)})
+    with np.errstate(all="ignore"):
+        wanted = np.power(x.astype(np.float64), exponent).astype(np.float32)
+    np.testing.assert_allclose(run_model(model, {"x": x}, isa=best_isa())["y"], wanted, rtol=3e-7)
+
+
+def test_clip_bounds_may_be_computed_at_run_time() -> None:
+    feeds = {"x": random((3, 20)), "low": number(-0.5), "high": number(0.25)}
+    results = run_model(node_model("Clip", feeds), feeds, isa=best_isa())
+    np.testing.assert_array_equal(results["y"], np.clip(feeds["x"], -0.5, 0.25))
+
+
+def test_clip_with_crossed_bounds_gives_the_upper_one() -> None:
+    x = random((20,))
+    model = node_model("Clip", {"x": x}, constants={"low": number(1), "high": number(-1)})
+    np.testing.assert_array_equal(run_model(model, {"x": x}, isa=best_isa())["y"], np.full(20, -1, np.float32))
+
+
+DOUBLE_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "Exp": np.exp,
+    "Tanh": np.tanh,
+    "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "Sin": np.sin,
+    "Cos": np.cos,
+    "Tan": np.tan,
+    "Atan": np.arctan,
+    "Sinh": np.sinh,
+    "Cosh": np.cosh,
+    "Asinh": np.arcsinh,
+    "Erf": np.vectorize(math.erf),
+    "Softplus": lambda x: np.logaddexp(x, 0),
+    "Floor": np.floor,
+    "Round": np.round,
+}
+
+
+def test_doubles_keep_their_precision() -> None:
+    x = np.concatenate([np.linspace(-9.5, 9.5, 77), [1e-9, -1e-300, 0.0]])
+    graph = oh.make_graph(
+        [oh.make_node(op_type, ["x"], [op_type]) for op_type in DOUBLE_FUNCTIONS],
+        "doubles",
+        [oh.make_tensor_value_info("x", onnx.TensorProto.DOUBLE, x.shape)],
+        [oh.make_tensor_value_info(op_type, onnx.TensorProto.DOUBLE, x.shape) for op_type in DOUBLE_FUNCTIONS],
+    )
+    model = oh.make_model(graph, opset_imports=[oh.make_opsetid("", 21)], ir_version=10)
+    results = run_model(model, {"x": x}, isa=best_isa())
+    for op_type, function in DOUBLE_FUNCTIONS.items():
+        np.testing.assert_allclose(results[op_type], function(x), rtol=2e-14, atol=1e-15, err_msg=op_type)
