@@ -110,7 +110,7 @@ EP_INLINE void ep_map_f32_vectors(const ep_map_run *run, ep_map_f32_fn fn, ptrdi
             ep_store_f32v(run->y + (i + u) * run->y_step, y[u]);
         }
     }
-    for (; i < count; i++) {
+    for (int rest = 0; rest < EP_MAP_UNROLL - 1 && i < count; rest++, i++) {
         EP_UNROLL
         for (int k = 0; k < EP_MAP_INPUTS; k++) {
             if (k < run->inputs && run->x_step[k] != 0) {
