@@ -17,9 +17,10 @@ from typing import Literal
 
 from packager.config import host
 from packager.config.isa import isa_table
-from packager.config.load import available, load_target
+from packager.config.load import available, load_devices, load_target
 from packager.config.target import Target
-from packager.errors import ConfigError
+from packager.errors import ConfigError, EdgepackError
+from packager.progress import Progress, silent
 
 Status = Literal["ok", "missing", "broken"]
 
@@ -133,6 +134,30 @@ def _keys() -> Check:
     found = ([f"agent {agent}"] if agent else []) + keys
     fix = "" if found else "ssh-keygen -t ed25519 && ssh-copy-id user@device"
     return Check("ssh", "keys", "ok" if found else "missing", ", ".join(found), fix)
+
+
+def device_checks(progress: Progress = silent) -> tuple[Check, ...]:
+    """Whether each device of devices.yaml lets us in; all at once, since a silent one takes its whole timeout."""
+    try:
+        names = sorted(load_devices())
+    except ConfigError as error:
+        return tuple(Check("device", problem.where, "broken", problem.what, problem.hint) for problem in error.problems)
+    if not names:
+        return ()
+    progress(f"connecting to {', '.join(names)}")
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        return tuple(pool.map(_device, names))
+
+
+def _device(name: str) -> Check:
+    from packager import pipeline
+
+    try:
+        with pipeline.open_device(name) as (transport, device, board):
+            detail = f"reached as {transport.name}" + (f", board {board.name}" if board else "")
+            return Check("device", device.name, "ok", detail)
+    except EdgepackError as error:
+        return Check("device", name, "broken", error.problems[0].what, error.problems[0].hint)
 
 
 def _targets(present: set[str]) -> Iterator[Check]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from packager.cli.console import JsonFlag, emit_json, print_table, stdout
+from packager.cli.console import JsonFlag, emit_json, print_table, progress, stdout
 
 
 def register(app: typer.Typer) -> None:
@@ -12,15 +14,23 @@ def register(app: typer.Typer) -> None:
     app.command()(doctor)
 
 
-def doctor(*, json: JsonFlag = False) -> None:
-    """Say which toolchains, emulators and targets work here, and how to get what is missing.
+def doctor(
+    *,
+    devices: Annotated[
+        bool, typer.Option("--devices/--no-devices", metavar="", help="Also connect to the devices of devices.yaml.")
+    ] = True,
+    json: JsonFlag = False,
+) -> None:
+    """Say which toolchains, emulators, targets and devices work here, and how to get what is missing.
 
     Exit code 1 when something is missing that every build needs.
     """
-    from packager.cli.checks import all_checks
+    from packager.cli.checks import all_checks, device_checks
     from packager.report.document import document
 
-    checks = all_checks()
+    with progress(quiet=json) as report:
+        report("asking programs for their versions")
+        checks = all_checks() + (device_checks(report) if devices else ())
     failed = [check for check in checks if check.needed and check.status != "ok"]
     if json:
         emit_json(document("doctor", ok=not failed, checks=checks))

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from packager import __version__
-from packager.cli import bench, build, deploy, doctor, inspect, ops, profiles, run, verify
+from packager.cli import bench, build, deploy, doctor, inspect, new, ops, profiles, run, verify
 from packager.errors import EdgepackError
 
 EXIT_PROBLEM = 1
@@ -28,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (build, verify, run, bench, deploy, inspect, ops, profiles, doctor):
+for group in (build, verify, run, bench, deploy, inspect, ops, profiles, new, doctor):
     group.register(app)
 
 

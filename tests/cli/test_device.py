@@ -88,3 +88,16 @@ def test_an_unreachable_device_is_one_clear_error(edgepack: Edgepack) -> None:
     assert ran.code == 1
     assert ran.err.startswith("error[EP07")
     assert ran.err.count("error[") == 1
+
+
+def test_doctor_tells_devices_that_work_from_those_that_do_not(edgepack: Edgepack, pi: str, tmp_path: Path) -> None:
+    file = tmp_path / "config" / "edgepack" / "devices.yaml"
+    file.write_text(file.read_text() + "  gone: {host: 127.0.0.1, port: 1, connect_timeout: 2}\n")
+    checks = {
+        check["name"]: check for check in edgepack("doctor", "--json").json["checks"] if check["group"] == "device"
+    }
+    assert {name: check["status"] for name, check in checks.items()} == {"gone": "broken", pi: "ok"}
+    assert "raspberry-pi-4b" in checks[pi]["detail"]
+    assert not [
+        check for check in edgepack("doctor", "--no-devices", "--json").json["checks"] if check["group"] == "device"
+    ]
