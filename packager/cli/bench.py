@@ -103,12 +103,11 @@ def _write_html(file: Path, bundle: Bundle, result: BenchReport) -> None:
 
 
 def _print(result: BenchReport, html: Path | None) -> None:
-    from packager.report.units import format_time
-
-    summary.print_line(f"{result.model} for {result.target} on {result.device} ({result.machine})")
+    unit = "" if result.unit == "ns" else f", in {result.unit}"
+    summary.print_line(f"{result.model} for {result.target} on {result.device} ({result.machine}){unit}")
     headings = ("min", "median", "mean", "p90", "p99", "max", "stdev", "runs")
     times = (result.minimum, result.median, result.mean, result.p90, result.p99, result.maximum, result.stdev)
-    print_table(headings, [(*(format_time(time, result.unit) for time in times), str(result.runs))], right=headings)
+    print_table(headings, [(*(_time(time, result) for time in times), str(result.runs))], right=headings)
     summary.print_facts(_facts(result))
     if result.layers:
         _print_layers(result)
@@ -120,12 +119,12 @@ def _print(result: BenchReport, html: Path | None) -> None:
 def _facts(result: BenchReport) -> list[tuple[str, str]]:
     from packager.config.sizes import format_size
 
-    speed = result.gmacs_per_second
     emulated = " (emulated: not the speed of any device)" if result.emulated else ""
+    speed = _speed(result.macs, result.median, result)
     checks = {None: "not checked", True: "match the reference", False: "DO NOT match the reference"}
     error = f", largest error {result.output_max_error:.3g}" if result.output_max_error is not None else ""
     return [
-        ("speed", f"{speed:.4g} GMAC/s{emulated}" if speed else emulated.strip(" ()")),
+        ("speed", f"{speed} {_speed_unit(result)}{emulated}"),
         ("threads", str(result.threads) + (", pinned" if result.pinned else "")),
         (
             "memory",
@@ -148,8 +147,26 @@ def _conditions(conditions: Conditions) -> str:
     return ", ".join([*told, *(f"governor {name}" for name in conditions.governors)])
 
 
-def _print_layers(result: BenchReport) -> None:
+def _time(amount: int, result: BenchReport) -> str:
+    """A time with its unit, or a bare count of what an emulator counts."""
     from packager.report.units import format_count, format_time
+
+    return format_time(amount, "ns") if result.unit == "ns" else format_count(amount)
+
+
+def _speed(macs: int, amount: int, result: BenchReport) -> str:
+    """Arithmetic a nanosecond, or counted instructions for each piece of arithmetic."""
+    if not macs or not amount:
+        return "-"
+    return f"{macs / amount:.3g}" if result.unit == "ns" else f"{amount / macs:.3g}"
+
+
+def _speed_unit(result: BenchReport) -> str:
+    return "GMAC/s" if result.unit == "ns" else f"{result.unit}/MAC"
+
+
+def _print_layers(result: BenchReport) -> None:
+    from packager.report.units import format_count
 
     total = sum(layer.median for layer in result.layers) or 1
     rows = [
@@ -157,11 +174,11 @@ def _print_layers(result: BenchReport) -> None:
             layer.source or "-",
             layer.kernel,
             format_count(layer.macs) if layer.macs else "-",
-            format_time(layer.median, result.unit),
+            _time(layer.median, result),
             f"{layer.median / total:.1%}",
-            f"{layer.macs / layer.median:.3g}" if layer.macs and layer.median and result.unit == "ns" else "-",
+            _speed(layer.macs, layer.median, result),
         )
         for layer in result.layers
     ]
-    headings = ("layer", "kernel", "MACs", "median", "share", "GMAC/s")
-    print_table(headings, rows, right=("MACs", "median", "share", "GMAC/s"))
+    headings = ("layer", "kernel", "MACs", "median", "share", _speed_unit(result))
+    print_table(headings, rows, right=headings[2:])

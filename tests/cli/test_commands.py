@@ -190,6 +190,17 @@ def test_a_damaged_bundle_is_refused(edgepack: Edgepack, built: Path) -> None:
     assert ran.json["problems"][0]["code"] == "EP0602"
 
 
+@pytest.mark.qemu_system
+def test_emulated_instructions_are_never_called_time(edgepack: Edgepack) -> None:
+    ran = edgepack("bench", MODEL, "--target", "cortex-m4f", "--runs", 2, "--warmup", 1, "--per-layer")
+    assert ran.code == 0, ran.err
+    assert ", in instructions" in ran.out
+    assert "instructions/MAC (emulated" in ran.out
+    assert "GMAC/s" not in ran.out
+    assert " ms" not in ran.out
+    assert "match the reference" in ran.out
+
+
 @pytest.mark.qemu
 def test_a_bundle_for_another_machine_runs_in_its_emulator(edgepack: Edgepack) -> None:
     assert edgepack("build", MODEL, "-t", "rpi4", "-o", "pi").code == 0
