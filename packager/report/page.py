@@ -13,7 +13,7 @@ from packager.bundle.bundle import Bundle
 from packager.bundle.manifest import Manifest
 from packager.config.sizes import format_size
 from packager.report.footprint import flash_bytes, ram_bytes
-from packager.report.svg import Bar, Rectangle, arena, bars, histogram
+from packager.report.svg import Bar, Point, Rectangle, arena, bars, histogram, scatter
 from packager.report.units import format_count, format_time
 
 MOST_BARS = 60
@@ -36,7 +36,8 @@ svg { width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink);
 .bar { fill: var(--bar); } .peak { fill: var(--line); } .bound { stroke: #d1483a; stroke-dasharray: 6 4; }
 .tensor { stroke: var(--page); stroke-width: .5; fill-opacity: .85; }
 .t0 { fill: #2f7fd1; } .t1 { fill: #3aa387; } .t2 { fill: #d18f2f; } .t3 { fill: #8b6bd1; } .t4 { fill: #c45a86; }
-.t5 { fill: #6f8f3a; } .warning { border-left: 3px solid #d18f2f; padding-left: .7rem; }
+.t5 { fill: #6f8f3a; } .grid { stroke: var(--line); } .point { fill: var(--bar); fill-opacity: .55; stroke: var(--bar); }
+.warning { border-left: 3px solid #d18f2f; padding-left: .7rem; }
 """
 
 
@@ -53,6 +54,7 @@ def page(bundle: Bundle, bench: BenchReport | None = None) -> str:
         _facts(manifest, bench),
         "".join(f'<p class="warning">{escape(text)}</p>' for text in warnings),
         _times(bench, steps),
+        _roofline(bench, steps),
         _memory(memory),
         _weights(steps),
         _samples(bench),
@@ -86,10 +88,11 @@ def _facts(manifest: Manifest, bench: BenchReport | None) -> str:
         ("arena, lower bound", format_size(manifest.arena_lower_bound)),
     ]
     if bench is not None:
+        emulated = " (emulated)" if bench.emulated else ""
         rows += [
-            ("median", format_time(bench.median, bench.unit)),
-            ("minimum", format_time(bench.minimum, bench.unit)),
-            ("99th percentile", format_time(bench.p99, bench.unit)),
+            (f"median{emulated}", format_time(bench.median, bench.unit)),
+            (f"minimum{emulated}", format_time(bench.minimum, bench.unit)),
+            (f"99th percentile{emulated}", format_time(bench.p99, bench.unit)),
             ("threads", str(bench.threads)),
         ]
     cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in rows)
@@ -116,6 +119,25 @@ def _times(bench: BenchReport | None, steps: Sequence[Mapping[str, Any]]) -> str
         if step["macs"]
     ]
     return f"<h2>Multiply-accumulates by layer</h2>{_bars(rows, format_count)}" if rows else ""
+
+
+def _roofline(bench: BenchReport | None, steps: Sequence[Mapping[str, Any]]) -> str:
+    """Speed of each layer over its arithmetic intensity; needs the layers measured and the steps they are."""
+    if bench is None or bench.unit != "ns" or len(bench.layers) != len(steps):
+        return ""
+    total = sum(layer.median for layer in bench.layers) or 1
+    points = []
+    for layer, step in zip(bench.layers, steps, strict=True):
+        moved = step["weights_bytes"] + step["input_bytes"] + step["output_bytes"]
+        if layer.macs and layer.median and moved:
+            intensity, speed = layer.macs / moved, layer.macs / layer.median
+            label = (
+                f"{layer.source}: {intensity:.3g} MAC/byte, {speed:.3g} GMAC/s, {layer.median / total:.1%} of the time"
+            )
+            points.append(Point(label, intensity, speed, layer.median / total))
+    drawn = scatter(points, across="MACs for each byte moved", up="GMAC/s")
+    note = "Each circle is a layer, its area the share of the time. Low on the left: waiting for memory."
+    return f'<h2>Roofline</h2><p class="note">{note}</p>{drawn}' if drawn else ""
 
 
 def _memory(memory: Mapping[str, Any]) -> str:

@@ -1,7 +1,11 @@
-"""Charts as SVG text: horizontal bars, the arena over time, a histogram.  Colours come from the page's CSS classes."""
+"""Charts as SVG text: horizontal bars, the arena over time, points on logarithmic axes, a histogram.
+
+Colours come from the page's CSS classes.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -10,6 +14,7 @@ WIDTH = 960
 ROW = 22
 LABEL = 360
 AMOUNT = 120
+MARGIN = 72
 CHART_HEIGHT = 320
 BINS = 40
 
@@ -33,6 +38,16 @@ class Rectangle:
     last: int
     offset: int
     size: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of :func:`scatter`; ``weight`` from 0 to 1 is its area."""
+
+    label: str
+    x: float
+    y: float
+    weight: float
 
 
 def bars(rows: Sequence[Bar]) -> str:
@@ -77,6 +92,42 @@ def arena(rectangles: Sequence[Rectangle], *, steps: int, size: int, lower_bound
         f"{_title(f'lower bound: {lower_bound:,} bytes')}</line>"
     )
     return _svg(CHART_HEIGHT, "".join(parts))
+
+
+def scatter(points: Sequence[Point], *, across: str, up: str) -> str:
+    """Points on two logarithmic axes whose titles are ``across`` and ``up``; grid lines at powers of ten."""
+    if not points:
+        return ""
+    left, right = _decades([point.x for point in points])
+    low, high = _decades([point.y for point in points])
+    parts = []
+    for power in range(left, right + 1):
+        x = MARGIN + (WIDTH - MARGIN) * (power - left) / (right - left)
+        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{CHART_HEIGHT}"/>')
+        parts.append(
+            f'<text class="amount" x="{x:.1f}" y="{CHART_HEIGHT + 14}" text-anchor="middle">{10.0**power:g}</text>'
+        )
+    for power in range(low, high + 1):
+        y = CHART_HEIGHT * (high - power) / (high - low)
+        parts.append(f'<line class="grid" x1="{MARGIN}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text class="amount" x="{MARGIN - 6}" y="{y + 4:.1f}" text-anchor="end">{10.0**power:g}</text>')
+    for point in points:
+        x = MARGIN + (WIDTH - MARGIN) * (math.log10(point.x) - left) / (right - left)
+        y = CHART_HEIGHT * (high - math.log10(point.y)) / (high - low)
+        radius = 3 + 12 * math.sqrt(point.weight)
+        parts.append(f'<circle class="point" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">{_title(point.label)}</circle>')
+    middle = (WIDTH + MARGIN) / 2
+    parts.append(f'<text x="{middle:.0f}" y="{CHART_HEIGHT + 30}" text-anchor="middle">{escape(across)}</text>')
+    parts.append(
+        f'<text transform="translate(12 {CHART_HEIGHT / 2:.0f}) rotate(-90)" text-anchor="middle">{escape(up)}</text>'
+    )
+    return _svg(CHART_HEIGHT + 36, "".join(parts))
+
+
+def _decades(values: Sequence[float]) -> tuple[int, int]:
+    """The powers of ten around positive values, at least one decade apart."""
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    return low, max(high, low + 1)
 
 
 def histogram(samples: Sequence[int], *, unit: str) -> str:

@@ -57,7 +57,14 @@ class Elements(HTMLParser):
 
 def bundle(directory: Path, steps: int = 3) -> Bundle:
     rows = [
-        {"source": f"Conv '{HOSTILE}{k}'", "kernel": "ep_conv", "macs": 100 * (k + 1), "weights_bytes": 40}
+        {
+            "source": f"Conv '{HOSTILE}{k}'",
+            "kernel": "ep_conv",
+            "macs": 100 * (k + 1),
+            "weights_bytes": 40,
+            "input_bytes": 60,
+            "output_bytes": 20,
+        }
         for k in range(steps)
     ]
     manifest = Manifest(
@@ -142,6 +149,25 @@ def test_layers_show_arithmetic_until_time_was_measured(tmp_path: Path) -> None:
     assert "800 ns  80%" in measured
     assert "Distribution" in measured
     assert "61.0" in measured
+
+
+def test_the_roofline_places_layers_by_intensity_and_speed(tmp_path: Path) -> None:
+    layers = (Layer("a", "k", 1200, 9, 10), Layer("b", "k", 12, 90, 100), Layer("c", "k", 0, 5, 5))
+    text = page(bundle(tmp_path), bench(layers=layers))
+    circles = [attrs for tag, attrs in Elements(text).seen if tag == "circle"]
+    assert len(circles) == 2, "a layer without arithmetic has no place"
+    x = [float(circle["cx"] or 0) for circle in circles]
+    y = [float(circle["cy"] or 0) for circle in circles]
+    assert x[0] > x[1]
+    assert y[0] < y[1]
+    assert "10 MAC/byte, 120 GMAC/s" in text
+    assert "Roofline" not in page(bundle(tmp_path), bench(layers=layers[:1]))
+    assert "Roofline" not in page(bundle(tmp_path), bench(layers=layers, unit="instructions"))
+
+
+def test_emulated_figures_say_so(tmp_path: Path) -> None:
+    assert "median (emulated)" in page(bundle(tmp_path), bench(emulated=True))
+    assert "emulated" not in page(bundle(tmp_path), bench())
 
 
 def test_many_small_layers_become_one_row(tmp_path: Path) -> None:
