@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import onnx_ir as ir
-from onnx_ir.passes import common
 
 from packager.errors import ModelError, Problem
 from packager.frontend.opset import STANDARD_DOMAINS
@@ -21,7 +20,9 @@ def simplify(model: ir.Model, where: str) -> None:
             problems += _check_batch_norm(node, where)
     if problems:
         raise ModelError(problems)
-    common.IdentityEliminationPass()(model)
+    for node in list(ir.traversal.RecursiveGraphIterator(model.graph)):
+        if node.domain in STANDARD_DOMAINS and node.op_type == "Identity":
+            _drop_identity(node)
 
 
 def _drop(node: ir.Node, where: str) -> list[Problem]:
@@ -40,6 +41,27 @@ def _drop(node: ir.Node, where: str) -> list[Problem]:
     result.name, result.type, result.shape = old.name, old.type, old.shape
     ir.convenience.replace_nodes_and_values(graph, node, [node], [identity], [old], [result])
     return []
+
+
+def _drop_identity(node: ir.Node) -> None:
+    """Let readers of the copy read the original.
+
+    A graph output keeps its Identity when the original is an input, a constant, another output or outside the graph:
+    onnx_ir's own pass gives two outputs one name here.
+    """
+    x, y = node.inputs[0], node.outputs[0]
+    if x is None:
+        return
+    if y.is_graph_output():
+        made = x.producer()
+        if made is None or made.graph is not node.graph or x.is_graph_output():
+            return
+        name = y.name
+        y.name = f"{name}_copied"
+        x.name = name
+    y.replace_all_uses_with(x, replace_graph_outputs=True)
+    assert node.graph is not None
+    node.graph.remove(node, safe=True)
 
 
 def _check_batch_norm(node: ir.Node, where: str) -> list[Problem]:

@@ -28,6 +28,26 @@ def test_an_output_that_repeats_an_input_keeps_its_identity() -> None:
     assert sorted(op_types(loaded.model)) == ["Identity", "Relu"]
 
 
+def test_two_outputs_of_one_value_keep_their_names() -> None:
+    model = parse("g (float[4] x) => (float[4] y, float[4] z) { y = Relu (x) z = Identity (y) }")
+    loaded = load_model(model)
+    assert [value.name for value in loaded.model.graph.outputs] == ["y", "z"]
+    feed = {"x": random(4)}
+    np.testing.assert_array_equal(run(loaded.model, feed), run(model, feed))
+
+
+def test_a_branch_that_returns_an_outer_value_keeps_its_identity() -> None:
+    text = """g (bool c, float[2] x) => (float[2] y) {
+        n = Neg (x)
+        y = If (c) <
+            then_branch = t () => (float[2] a) { a = Identity (n) },
+            else_branch = e () => (float[2] b) { b = Abs (n) }
+        >
+    }"""
+    feed = {"c": np.array(True), "x": random(2)}
+    np.testing.assert_array_equal(run(load_model(parse(text)).model, feed)[0], -random(2))
+
+
 @pytest.mark.parametrize("opset", [7, 10, 12, 17])
 def test_dropout_of_every_version_vanishes(opset: int) -> None:
     model = parse("g (float[4] x) => (float[4] y) { a = Dropout (x) y = Neg (a) }", opset=opset)
