@@ -11,6 +11,7 @@ from onnx_ir.passes import common
 from packager.passes.absorb_transpose import AbsorbTranspose
 from packager.passes.fold_arithmetic import FoldArithmetic
 from packager.passes.fold_batch_norm import FoldBatchNormalization
+from packager.passes.fold_dequantize import FoldDequantize
 from packager.passes.fold_pad import FoldPad
 from packager.passes.fuse_activation import FuseActivation
 from packager.passes.fuse_elementwise import FUSED_DOMAIN, FuseElementwise
@@ -37,6 +38,7 @@ _MAX_ROUNDS = 16
 def _tidying() -> list[NodePass]:
     """Passes that make room for each other; they run until none of them finds anything."""
     return [
+        FoldDequantize(),
         GatherToSlice(),
         RemoveNoOps(),
         MergeViews(),
