@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def new(
     kind: Annotated[Literal["target", "board"], typer.Argument(help="What to make.", metavar="target|board")],
-    name: Annotated[str, typer.Argument(help="Its name.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Its name.", metavar="NAME", show_default=False)],
     *,
     extends: Annotated[
         str | None,

@@ -36,6 +36,8 @@ def run(
     ] = None,
     device: arguments.DeviceOption = None,
     accept_new_host_key: arguments.AcceptKeyOption = False,
+    target: arguments.TargetOption = None,
+    dim: arguments.DimsOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Run one inference here, in the target's emulator or on a device, and print or write the outputs."""
@@ -43,12 +45,13 @@ def run(
     from packager.cli.media import read_inputs
     from packager.report.document import document
 
+    files, dims = _files(input_files), arguments.parse_dims(dim)
     with (
         progress(quiet=json) as report,
-        bundle_of(path, report) as opened,
+        bundle_of(path, report, target=target, dims=dims, device=device) as opened,
         transport_for(device, report, accept_new_host_key=accept_new_host_key) as (transport, _),
     ):
-        feeds = read_inputs(_files(input_files), opened.manifest.inputs)
+        feeds = read_inputs(files, opened.manifest.inputs)
         outputs = pipeline.run(opened, feeds, transport=transport)
     written = _write(outputs, output) if output else {}
     if json:

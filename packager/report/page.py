@@ -36,7 +36,8 @@ svg { width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink);
 .bar { fill: var(--bar); } .peak { fill: var(--line); } .bound { stroke: #d1483a; stroke-dasharray: 6 4; }
 .tensor { stroke: var(--page); stroke-width: .5; fill-opacity: .85; }
 .t0 { fill: #2f7fd1; } .t1 { fill: #3aa387; } .t2 { fill: #d18f2f; } .t3 { fill: #8b6bd1; } .t4 { fill: #c45a86; }
-.t5 { fill: #6f8f3a; } .grid { stroke: var(--line); } .point { fill: var(--bar); fill-opacity: .55; stroke: var(--bar); }
+.t5 { fill: #6f8f3a; } .grid { stroke: var(--line); }
+.point { fill: var(--bar); fill-opacity: .55; stroke: var(--bar); }
 .warning { border-left: 3px solid #d18f2f; padding-left: .7rem; }
 """
 
