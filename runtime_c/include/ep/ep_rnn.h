@@ -160,6 +160,14 @@ EP_INLINE void ep_rnn_copy(float *EP_RESTRICT to, const float *EP_RESTRICT from,
     }
 }
 
+/** The next state becomes the present one. */
+EP_INLINE void ep_rnn_swap(float **h, float **h_next)
+{
+    float *const old = *h;
+    *h = *h_next;
+    *h_next = old;
+}
+
 /** Y past the end of sequence b is zero. */
 EP_INLINE void ep_rnn_pad(float *y, const ep_rnn_desc d, const ptrdiff_t b, const ptrdiff_t length)
 {

@@ -83,13 +83,13 @@ EP_INLINE void ep_gru_f32_direction(float *y, float *y_h, const float *pre, cons
 {
     const ptrdiff_t width = ep_rnn_blocks(d) * EP_F32_LANES;
     const ptrdiff_t together = d.linear_before_reset ? 3 : 2;
-    const ep_gru_pass s = {.h = scratch,
-                           .h_next = scratch + width,
-                           .update = scratch + 2 * width,
-                           .reset = scratch + 3 * width,
-                           .r = r + n * width * together * d.hidden,
-                           .r_h = d.linear_before_reset ? r : r_h + n * width * d.hidden,
-                           .r_bias = d.has.r_bias ? r_bias + n * width * 3 : r};
+    ep_gru_pass s = {.h = scratch,
+                     .h_next = scratch + width,
+                     .update = scratch + 2 * width,
+                     .reset = scratch + 3 * width,
+                     .r = r + n * width * together * d.hidden,
+                     .r_h = d.linear_before_reset ? r : r_h + n * width * d.hidden,
+                     .r_bias = d.has.r_bias ? r_bias + n * width * 3 : r};
     for (ptrdiff_t b = 0; b < d.batch; b++) {
         const ptrdiff_t state = n * d.state_direction + b * d.state_batch;
         const ptrdiff_t length = ep_rnn_length(lengths, d, b);
@@ -102,7 +102,7 @@ EP_INLINE void ep_gru_f32_direction(float *y, float *y_h, const float *pre, cons
             } else {
                 ep_gru_f32_step(row, s, d, d.act[n]);
             }
-            ep_rnn_copy(s.h, s.h_next, width);
+            ep_rnn_swap(&s.h, &s.h_next);
             if (d.has.y) {
                 ep_rnn_copy(y + n * d.y_direction + t * d.y_step + b * d.y_batch, s.h, d.hidden);
             }

@@ -77,7 +77,7 @@ EP_INLINE void ep_lstm_f32_direction(float *y, float *y_h, float *y_c, const flo
             const ptrdiff_t t = d.reverse[n] ? length - 1 - i : i;
             const float *row = pre + ((t * d.row_step + b * d.row_batch) * d.directions + n) * width * 4;
             ep_lstm_f32_step(h_next, cell, h, row, r + n * width * 4 * d.hidden, bias, holes, d, d.act[n]);
-            ep_rnn_copy(h, h_next, width);
+            ep_rnn_swap(&h, &h_next);
             if (d.has.y) {
                 ep_rnn_copy(y + n * d.y_direction + t * d.y_step + b * d.y_batch, h, d.hidden);
             }

@@ -38,7 +38,7 @@ EP_INLINE void ep_rnn_f32_direction(float *y, float *y_h, const float *pre, cons
             const ptrdiff_t t = d.reverse[n] ? length - 1 - i : i;
             const float *row = pre + ((t * d.row_step + b * d.row_batch) * d.directions + n) * width;
             ep_rnn_f32_step(h_next, h, row, r + n * width * d.hidden, bias, d, d.act[n][0]);
-            ep_rnn_copy(h, h_next, width);
+            ep_rnn_swap(&h, &h_next);
             if (d.has.y) {
                 ep_rnn_copy(y + n * d.y_direction + t * d.y_step + b * d.y_batch, h, d.hidden);
             }
