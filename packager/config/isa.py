@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -23,25 +24,28 @@ class Isa:
 @functools.cache
 def isa_table() -> Mapping[str, Isa]:
     """All rows of ``runtime_c/isa.yaml`` by name."""
-    import yaml
-
-    from packager import resources
-
-    path = resources.directory("runtime_c") / "isa.yaml"
-    rows = yaml.safe_load(path.read_text(encoding="utf-8"))["isas"]
     return {
         name: Isa(name, row["lanes"], row["registers"], frozenset(row.get("features", ())))
-        for name, row in rows.items()
+        for name, row in _file()["isas"].items()
     }
 
 
-@functools.cache
+def architectures_of(name: str) -> frozenset[str]:
+    """First parts of the triples that instruction set goes with; empty when it goes with all."""
+    return frozenset(_file()["isas"][name].get("architectures", ()))
+
+
 def known_features() -> Mapping[str, str]:
     """What a target may list under ``features``: name to description."""
+    features: Mapping[str, str] = _file()["features"]
+    return features
+
+
+@functools.cache
+def _file() -> Mapping[str, Any]:
     import yaml
 
     from packager import resources
 
-    path = resources.directory("runtime_c") / "isa.yaml"
-    features: dict[str, str] = yaml.safe_load(path.read_text(encoding="utf-8"))["features"]
-    return features
+    data: Mapping[str, Any] = yaml.safe_load((resources.directory("runtime_c") / "isa.yaml").read_text("utf-8"))
+    return data

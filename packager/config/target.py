@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from packager.config import host
-from packager.config.isa import Isa, isa_table, known_features
+from packager.config.isa import Isa, architectures_of, isa_table, known_features
 from packager.config.schema import Command, Profile, Strict, did_you_mean
 from packager.config.sizes import Size
 from packager.errors import ConfigError, Problem
@@ -38,6 +46,10 @@ def _zig_spelling(cpu: str) -> str:
 
 def _named_toolchain(value: object) -> object:
     return {"name": value} if isinstance(value, str) else value
+
+
+def _has_threads(triple: str) -> bool:
+    return "freestanding" not in triple.split("-") and not triple.startswith("wasm")
 
 
 class Toolchain(Strict):
@@ -108,11 +120,25 @@ class Target(Profile):
     def _resolve_native(cls, data: Any) -> Any:
         return host.resolve_native(data) if isinstance(data, dict) else data
 
-    @model_validator(mode="after")
-    def _threads_need_an_os(self) -> Target:
-        if self.threads > 1 and not self.has_threads:
-            raise ValueError(f"threads: {self.threads}, but programs for {self.triple} have no threads\nset threads: 1")
-        return self
+    @field_validator("isa")
+    @classmethod
+    def _isa_fits_the_triple(cls, names: tuple[str, ...], known: ValidationInfo) -> tuple[str, ...]:
+        architecture = str(known.data.get("triple", host.NATIVE)).split("-", maxsplit=1)[0]
+        for name in names:
+            fitting = architectures_of(name)
+            if fitting and architecture not in {*fitting, host.NATIVE}:
+                others = [other for other in isa_table() if architecture in architectures_of(other)]
+                hint = f"it goes with {', '.join(others) or 'scalar'}"
+                raise ValueError(f"{name} does not go with a triple of {architecture}\n{hint}")
+        return names
+
+    @field_validator("threads")
+    @classmethod
+    def _threads_need_a_system(cls, threads: int, known: ValidationInfo) -> int:
+        triple = str(known.data.get("triple", ""))
+        if threads > 1 and not _has_threads(triple):
+            raise ValueError(f"{threads}, but programs for {triple} have no threads\nwrite 1")
+        return threads
 
     def vector_isa(self) -> Isa:
         """The widest instruction set of ``isa``, with the target's own features added."""
@@ -146,4 +172,4 @@ class Target(Profile):
     @property
     def has_threads(self) -> bool:
         """Programs can start threads."""
-        return not (self.is_freestanding or self.is_wasm)
+        return _has_threads(self.triple)

@@ -106,8 +106,16 @@ def test_wrong_values_say_what_would_be_right(write: Write, line: str, what: str
 def test_a_target_without_an_operating_system_cannot_have_threads(write: Write) -> None:
     write("bad", "schema: 1\nname: bad\nextends: cortex-m4f\nthreads: 2\n")
     (problem,) = problems_of("bad")
-    assert "have no threads" in problem.what
-    assert problem.hint == "set threads: 1"
+    assert problem.what == "threads: 2, but programs for thumb-freestanding-eabihf have no threads"
+    assert problem.where.endswith("bad.yaml:4")
+    assert problem.hint == "write 1"
+
+
+def test_an_instruction_set_of_another_architecture_is_refused(write: Write) -> None:
+    write("bad", "schema: 1\nname: bad\nextends: rpi4\nisa: [avx2]\n")
+    (problem,) = problems_of("bad")
+    assert problem.what == "isa: avx2 does not go with a triple of aarch64"
+    assert problem.hint == "it goes with neon"
 
 
 @pytest.mark.parametrize(("text", "code"), [("name: old\n", "EP0306"), ("schema: 2\nname: old\n", "EP0306")])
