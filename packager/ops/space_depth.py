@@ -26,10 +26,11 @@ def depth_to_space(node: ir.Node, ctx: LoweringContext) -> list[KernelCall]:
 
 @lowering("SpaceToDepth")
 def space_to_depth(node: ir.Node, ctx: LoweringContext) -> list[KernelCall]:
-    """``x[N, C, H, W] -> y[N, C*b^2, H/b, W/b]``, block offsets outside the channels; ONNX SpaceToDepth-13."""
+    """``x[N, C, H, W] -> y[N, C*b^2, H/b, W/b]``, ONNX SpaceToDepth-28, modes DCR and CRD."""
     x, block = required(node, 0, ctx), node.attributes.get_int("blocksize", 1)
     _, _, height, width = ctx.shape(x)
     if height % block or width % block:
         raise ctx.unsupported(node, f"blocksize {block} does not divide {height} x {width}")
     view = View.of(ctx.shape(x)).split(3, (width // block, block)).split(2, (height // block, block))
-    return view_or_copy(ctx, node, node.outputs[0], x, view.permute((0, 3, 5, 1, 2, 4)))
+    order = (0, 1, 3, 5, 2, 4) if node.attributes.get_string("mode", "DCR") == "CRD" else (0, 3, 5, 1, 2, 4)
+    return view_or_copy(ctx, node, node.outputs[0], x, view.permute(order))
