@@ -239,7 +239,8 @@ EP_INLINE EP_F EP_FN(ep_acos)(EP_F x)
     return EP_SELECT(far, near_one, near_zero);
 }
 
-/* x = quadrant*pi/2 + r with |r| <= pi/4; pi/2 in four parts whose products with the quadrant are exact up to 2^16 */
+/* x = quadrant*pi/2 + r with |r| <= pi/4; pi/2 in five parts, four of whose products with the
+ * quadrant are exact up to 2^16 */
 EP_INLINE EP_F EP_FN(ep_trig_reduce)(EP_F x, EP_I *quadrant)
 {
     const EP_I big = ~EP_MASK(EP_ABS(x) < EP_SPLAT(65536.0f)); /* infinities and NaN too */
@@ -250,7 +251,8 @@ EP_INLINE EP_F EP_FN(ep_trig_reduce)(EP_F x, EP_I *quadrant)
     EP_F r = bounded - whole * 1.5703125f;
     r = r - whole * 4.8255920e-4f;
     r = r - whole * 1.2665987e-6f;
-    r = r - whole * 9.920935e-10f;
+    r = r - whole * 9.895302e-10f;
+    r = r - whole * 2.563344e-12f;
     if (__builtin_expect(EP_FN(ep_any)(big), 0)) {
 #if EP_VW == 1
         r = ep_trig_reduce_big(x, quadrant);
