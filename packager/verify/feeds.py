@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +61,8 @@ def load_feeds(path: Path, ports: Sequence[PortInfo]) -> list[Feeds]:
 
     ``path`` is an ``.npz`` whose keys are input names (``in:NAME`` also; ``out:...`` is skipped), or a directory with
     ``NAME.npy`` or ``input_K.npy`` (K counts the inputs from 0; ``/`` and ``:`` in names as ``_``).  A directory of
-    such directories or ``.npz`` files holds one sample in each.
+    such directories or ``.npz`` files holds one sample in each; so does, for a model with one input, every file of a
+    directory of ``.npy`` files with other names.
     """
     samples = list(_samples(path, ports))
     if not samples:
@@ -129,8 +130,13 @@ def _samples(path: Path, ports: Sequence[PortInfo]) -> Iterator[tuple[str, Feeds
         hint = "give a directory of .npy files, an .npz file, or random:N"
         raise VerifyError(Problem("EP0802", "there are no such inputs", str(path), hint))
     arrays = sorted(path.glob("*.npy"))
+    names = _file_names(ports)
+    if len(ports) == 1 and arrays and not any(file.stem in names for file in arrays):
+        yield from ((str(file), {ports[0].name: _read(file)}) for file in arrays if not _is_output(file))
+        return
     if arrays:
-        yield str(path), _from_arrays(arrays, ports)
+        files = [file for file in arrays if file.stem in names or not _is_output(file)]
+        yield str(path), {names.get(file.stem, file.stem): _read(file) for file in files}
         return
     for entry in sorted(path.iterdir()):
         if entry.is_dir() or entry.suffix == ".npz":
@@ -147,18 +153,21 @@ def _from_npz(path: Path) -> Feeds:
         raise _unreadable(path, error) from None
 
 
-def _from_arrays(files: Iterable[Path], ports: Sequence[PortInfo]) -> Feeds:
+def _file_names(ports: Sequence[PortInfo]) -> dict[str, str]:
+    """What files of one sample may be called, without ``.npy``: input names by stem."""
     names = {f"input_{number}": port.name for number, port in enumerate(ports)}
-    names |= {port.name.replace("/", "_").replace(":", "_"): port.name for port in ports}
-    feeds = {}
-    for file in files:
-        if file.stem.startswith(("expected_", "output_")) and file.stem not in names:
-            continue
-        try:
-            feeds[names.get(file.stem, file.stem)] = np.asarray(np.load(file, allow_pickle=False))
-        except (OSError, ValueError, EOFError) as error:
-            raise _unreadable(file, error) from None
-    return feeds
+    return names | {port.name.replace("/", "_").replace(":", "_"): port.name for port in ports}
+
+
+def _is_output(file: Path) -> bool:
+    return file.stem.startswith(("expected_", "output_"))
+
+
+def _read(file: Path) -> Array:
+    try:
+        return np.asarray(np.load(file, allow_pickle=False))
+    except (OSError, ValueError, EOFError) as error:
+        raise _unreadable(file, error) from None
 
 
 def _check(feeds: Feeds, ports: Sequence[PortInfo], where: str) -> None:

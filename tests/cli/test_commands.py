@@ -208,3 +208,9 @@ def test_a_bundle_for_another_machine_runs_in_its_emulator(edgepack: Edgepack) -
     document = edgepack("bench", "pi", "--runs", 3, "--warmup", 1, "--json").json
     assert document["emulated"]
     assert any("emulator" in warning for warning in document["warnings"])
+
+
+def test_a_folder_of_arrays_is_one_sample_each_for_a_model_with_one_input(edgepack: Edgepack, built: Path) -> None:
+    ran = edgepack("verify", built, "--inputs", DIGITS / "images", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["samples"] == len(list((DIGITS / "images").glob("*.npy")))
