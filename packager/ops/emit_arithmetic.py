@@ -21,8 +21,10 @@ _POWERS: dict[float | int | bool | None, Callable[[ExpressionBuilder, Term], Ter
     2: lambda b, x: b.infix(x, "*", x),
     3: lambda b, x: b.infix(_square(b, x), "*", x),
     4: lambda b, x: _square(b, _square(b, x)),
+    0.5: lambda b, x: b.call("sqrt", x),
+    -0.5: lambda b, x: b.infix(b.literal(1, x.dtype), "/", b.call("sqrt", x)),
 }
-"""Exponents that are products; x^0.5 is no square root at -0 and -infinity."""
+"""Exponents that need no logarithm; like numpy, x^0.5 is the square root at -infinity too."""
 
 
 @emits(*_INFIX)

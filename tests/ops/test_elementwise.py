@@ -372,7 +372,7 @@ def test_mod_of_floats_is_exact_for_large_quotients(fmod: int) -> None:
     np.testing.assert_allclose(results["y"], wanted.astype(np.float32), rtol=1e-7)
 
 
-@pytest.mark.parametrize("exponent", [-1, 0, 0.5, 1, 2, 3, 4, 2.5, -2])
+@pytest.mark.parametrize("exponent", [-1, 0, 0.5, -0.5, 1, 2, 3, 4, 2.5, -2])
 def test_constant_exponents_give_the_power(exponent: float) -> None:
     x = np.array([0.25, 1.0, 3.0, 10.0, -2.0, -0.0, math.inf], np.float32)
     model = node_model("Pow", {"x": x}, constants={"e": number(exponent)})
