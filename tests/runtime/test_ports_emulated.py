@@ -48,19 +48,8 @@ def semihosted(program: Path, *arguments: object, cwd: Path) -> subprocess.Compl
     """Run a bare-metal program; its arguments are the words of the semihosting command line."""
     words = ["program", *map(str, arguments)]
     options = ",".join(["enable=on", "target=native", *(f"arg={word}" for word in words)])
-    machine = [
-        "qemu-system-arm",
-        "-M",
-        "mps2-an386",
-        "-icount",
-        "shift=0",
-        "-nographic",
-        "-monitor",
-        "none",
-        "-serial",
-        "none",
-    ]
-    command = [*machine, "-kernel", program, "-semihosting-config", options]
+    machine = "qemu-system-arm -M mps2-an386 -icount shift=0 -nographic -monitor none -serial none".split()
+    command = [*machine, "-kernel", str(program), "-semihosting-config", options]
     return subprocess.run(command, cwd=cwd, capture_output=True, check=False, timeout=60, stdin=subprocess.DEVNULL)
 
 
