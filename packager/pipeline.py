@@ -206,14 +206,14 @@ def bench(
 
     from packager.bench.run import bench as measure
     from packager.bundle.tensors import pack, unpack
-    from packager.verify.verify import Reference, random_feeds, verify_outputs
+    from packager.verify.verify import Reference, check_outputs, random_feeds
 
     model = onnx.load(bundle.directory / MODEL_FILE)
     chosen = feeds or random_feeds(model, 1, 0)[0]
 
     def matches(data: bytes) -> tuple[bool, float]:
         progress("checking the outputs against the reference")
-        report = verify_outputs(Reference(model).run(chosen), unpack(bundle.manifest.outputs, data))
+        report = check_outputs(Reference(model), chosen, unpack(bundle.manifest.outputs, data))
         return report.passed, max((output.max_abs for output in report.outputs), default=0.0)
 
     return measure(

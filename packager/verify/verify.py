@@ -21,6 +21,7 @@ __all__ = [
     "Reference",
     "Tolerance",
     "VerifyReport",
+    "check_outputs",
     "feeds_for",
     "input_ports",
     "load_feeds",
@@ -58,6 +59,24 @@ def verify(
     reports = []
     for number, feeds in enumerate(samples):
         progress(f"verifying sample {number + 1} of {len(samples)}", number / len(samples))
-        expected = reference.run(feeds)
-        reports.append(verify_outputs(expected, run(feeds), tolerance))
+        reports.append(check_outputs(reference, feeds, run(feeds), tolerance))
     return replace(merge(reports), reference=reference.name)
+
+
+def check_outputs(
+    reference: Reference,
+    feeds: Mapping[str, Array],
+    actual: Mapping[str, Array],
+    tolerance: Tolerance | None = None,
+) -> VerifyReport:
+    """Compare ``actual`` with what the reference computes from ``feeds``.
+
+    Where they disagree the reference is computed in a second way, with its own optimisations: some networks amplify
+    rounding (and quantized ones round either way at a tie) so much that the two are further apart than the tolerance.
+    """
+    expected = reference.run(feeds)
+    report = verify_outputs(expected, actual, tolerance)
+    if report.passed:
+        return report
+    second = reference.second_opinion(feeds)
+    return report if second is None else verify_outputs(expected, actual, tolerance, second=second)

@@ -40,6 +40,26 @@ def test_outputs_far_below_one_are_held_to_their_own_range() -> None:
     assert not compare(floats(1e-6, 2e-6), floats(2e-6, 1e-6)).passed
 
 
+def test_sigmoids_far_below_one_are_held_to_what_the_reference_resolves() -> None:
+    assert compare(floats(4e-5, 1e-7), floats(4e-5, 3e-7)).passed
+    assert not compare(floats(4e-5, 1e-7), floats(4e-5, 4e-7)).passed
+    assert not compare(floats(1e-6, 1e-7), floats(1e-6, 2e-7)).passed
+
+
+def test_where_the_reference_is_unsure_the_tolerance_is_wider_by_as_much() -> None:
+    expected, second = {"y": floats(1, 2), "k": np.array([1, 2])}, {"y": floats(1, 2.1), "k": np.array([1, 3])}
+    near, far = {"y": floats(1.1, 2), "k": np.array([0, 2])}, {"y": floats(1.2, 2), "k": np.array([3, 2])}
+    assert [row.passed for row in verify_outputs(expected, near).outputs] == [False, False]
+    assert [row.passed for row in verify_outputs(expected, near, second=second).outputs] == [True, True]
+    assert [row.passed for row in verify_outputs(expected, far, second=second).outputs] == [False, False]
+    assert verify_outputs(expected, near, second=second).outputs[0].spread == pytest.approx(0.1)
+
+
+def test_infinities_say_nothing_about_the_spread() -> None:
+    expected, second = {"y": floats(np.inf, 1)}, {"y": floats(1, 1)}
+    assert verify_outputs(expected, expected, second=second).outputs[0].spread == 0
+
+
 def test_steps_are_counted_across_zero() -> None:
     tiny = 1e-45
     assert compare(floats(1), np.nextafter(floats(1), floats(2))).max_ulp == 1

@@ -200,3 +200,28 @@ def test_samples_are_checked_before_anything_runs() -> None:
         verify(model(), compute, [])
     with pytest.raises(VerifyError, match="input 'k' is not given"):
         verify(model(), compute, [{"x/0:a": FEEDS["x/0:a"]}])
+
+
+def test_a_second_opinion_is_asked_only_on_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network that amplifies rounding: the reference's two ways differ by 0.1."""
+    asked = []
+
+    def second_opinion(self: Reference, feeds: Mapping[str, Array]) -> dict[str, Array]:
+        asked.append(feeds)
+        return {**compute(feeds), "y": np.asarray(np.add(compute(feeds)["y"], np.float32(0.1)), np.float32)}
+
+    def noisy(feeds: Mapping[str, Array]) -> dict[str, Array]:
+        return {**compute(feeds), "y": np.asarray(np.subtract(compute(feeds)["y"], np.float32(0.05)), np.float32)}
+
+    monkeypatch.setattr(Reference, "second_opinion", second_opinion)
+    assert verify(model(), compute, [FEEDS]).passed
+    assert not asked
+    assert verify(model(), noisy, [FEEDS]).passed
+    assert asked == [FEEDS]
+
+
+def test_the_second_opinion_is_the_optimised_reference() -> None:
+    pytest.importorskip("onnxruntime")
+    second = Reference(model()).second_opinion(FEEDS)
+    assert second is not None
+    assert verify_outputs(reference_outputs(model(), FEEDS), second).passed
