@@ -22,9 +22,9 @@ _POWERS: dict[float | int | bool | None, Callable[[ExpressionBuilder, Term], Ter
     3: lambda b, x: b.infix(_square(b, x), "*", x),
     4: lambda b, x: _square(b, _square(b, x)),
     0.5: lambda b, x: b.call("sqrt", x),
-    -0.5: lambda b, x: b.infix(b.literal(1, x.dtype), "/", b.call("sqrt", x)),
+    -0.5: lambda b, x: b.infix(b.literal(1, x.dtype), "/", b.call("sqrt", b.infix(x, "+", b.literal(0, x.dtype)))),
 }
-"""Exponents that need no logarithm; like numpy, x^0.5 is the square root at -infinity too."""
+"""Exponents that need no logarithm; like numpy, x^0.5 is the square root at -infinity too (adding 0 makes -0 a 0)."""
 
 
 @emits(*_INFIX)
