@@ -137,12 +137,6 @@ def top_k(node: ir.Node, ctx: LoweringContext) -> KernelCall:
     if not 0 < k <= dims[axis]:
         raise ctx.unsupported(node, f"K = {k} of an axis of extent {dims[axis]}")
     outer = math.prod(dims[:axis])
-    result = (*dims[:axis], k, *dims[axis + 1 :])
-    kinds = (dtype, DType.INT64)
-    outputs = [
-        ctx.buffer(node.outputs[n]) if n < len(node.outputs) and node.outputs[n].name else ctx.temporary(result, kind)
-        for n, kind in enumerate(kinds)
-    ]
     descriptor = Descriptor.of(
         "ep_topk_desc",
         outer=outer,
@@ -152,4 +146,4 @@ def top_k(node: ir.Node, ctx: LoweringContext) -> KernelCall:
         largest=bool(node.attributes.get_int("largest", 1)),
     )
     inputs = (required_operand(node, 0, ctx),)
-    return ctx.call(_TOPK[dtype], node, outputs, inputs, descriptor, extent=outer)
+    return ctx.call(_TOPK[dtype], node, ctx.outputs(node), inputs, descriptor, extent=outer)

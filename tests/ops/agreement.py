@@ -41,6 +41,12 @@ def expected(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
     return list(session.run(None, dict(feeds)))
 
 
+def reference(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> Array:
+    """The first output by ONNX's reference."""
+    outputs: list[Array] = list(onnx.reference.ReferenceEvaluator(model).run(None, dict(feeds)))
+    return outputs[0]
+
+
 def assert_agrees(model: onnx.ModelProto, feeds: Mapping[str, Array], isa: str, *, rtol: float = 1e-5) -> None:
     """Outputs are those of the reference: equal where they were only moved, else within ``rtol`` of the largest."""
     want = expected(model, feeds)
