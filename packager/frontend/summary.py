@@ -90,9 +90,13 @@ def _open_dims(model: onnx.ModelProto) -> tuple[str, ...]:
 
 
 def _value(value: onnx.ValueInfoProto) -> Value:
+    if not value.type.HasField("tensor_type"):
+        return Value(value.name, str(value.type.WhichOneof("value") or "unknown").removesuffix("_type"), ())
     tensor = value.type.tensor_type
     dims = tuple(dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?" for dim in tensor.shape.dim)
-    return Value(value.name, onnx.TensorProto.DataType.Name(tensor.elem_type).lower(), dims)
+    known = tensor.elem_type in onnx.TensorProto.DataType.values()
+    dtype = onnx.TensorProto.DataType.Name(tensor.elem_type).lower() if known else f"type {tensor.elem_type}"
+    return Value(value.name, dtype, dims)
 
 
 def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
