@@ -61,10 +61,16 @@ class Bundle:
         return self.manifest.target
 
     def target(self) -> Target:
-        """The target profile it was built with, from the manifest."""
+        """The target profile it was built with, from the manifest; BundleError when that is no profile."""
+        from pydantic import ValidationError
+
         from packager.config.target import Target
 
-        return Target.model_validate(self.manifest.profile)
+        try:
+            return Target.model_validate(self.manifest.profile)
+        except ValidationError as error:
+            what = f"{FILE_NAME} is damaged: its profile is no target profile ({error.error_count()} faults)"
+            raise BundleError(Problem("EP0602", what, str(self.directory), "build the bundle again")) from None
 
     def program(self, kind: str) -> Path:
         """The program ``run`` or ``bench``; BundleError when the bundle has none."""

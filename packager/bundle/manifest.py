@@ -113,12 +113,14 @@ def _checked(data: dict[str, Any], where: str) -> Manifest:
                     FileInfo(str(row["path"]), int(row["bytes"]), str(row["sha256"])) for row in data["files"]
                 ),
                 **{name: tuple(map(str, data[name])) for name in ("flags", "fused", "warnings")},
-                **{name: dict(data[name]) for name in ("profile", "sections", "programs")},
+                "profile": dict(data["profile"]),
+                "sections": {str(name): int(size) for name, size in data["sections"].items()},
+                "programs": {str(kind): str(path) for kind, path in data["programs"].items()},
                 **{name: int(data[name]) for name in _NUMBERS},
                 **{name: str(data[name]) for name in ("name", "target", "board", "edgepack", "model_sha256")},
             }
         )
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
         raise _damaged(f"a field has the wrong form ({error!r})", where) from None
     outside = [path for path in (*(f.path for f in manifest.files), *manifest.programs.values()) if not _inside(path)]
     if outside:

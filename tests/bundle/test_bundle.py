@@ -179,6 +179,13 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, changes: dict[str, object
         Bundle.open(bundle.directory)
 
 
+def test_a_damaged_profile_is_refused_when_it_is_needed(tmp_path: Path) -> None:
+    bundle = built(tmp_path)
+    edit(bundle, profile={"schema": 1, "name": "x", "threads": "many"})
+    with pytest.raises(BundleError, match="its profile is no target profile"):
+        Bundle.open(bundle.directory).target()
+
+
 def test_a_truncated_manifest_is_refused(tmp_path: Path) -> None:
     file = built(tmp_path / "out").directory / "manifest.json"
     text = file.read_bytes()
