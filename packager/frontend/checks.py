@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import onnx
@@ -11,6 +12,8 @@ from packager.errors import ModelError, Problem
 from packager.frontend.functions import Supported
 from packager.frontend.opset import STANDARD_DOMAINS
 from packager.frontend.skeleton import detach
+
+_MOST_ELEMENTS = 2**31 - 1
 
 
 def check_ports(model: onnx.ModelProto, where: str) -> None:
@@ -26,6 +29,18 @@ def check_ports(model: onnx.ModelProto, where: str) -> None:
                 what = f"{kind} '{value.name}' is a {type_name}, not a tensor{by}"
                 hint = "export without ZipMap (zipmap=False)" if node is not None and node.op_type == "ZipMap" else ""
                 problems.append(Problem("EP0112", what, where, hint or "export it as a tensor"))
+    if problems:
+        raise ModelError(problems)
+
+
+def check_input_sizes(model: onnx.ModelProto, where: str) -> None:
+    """Refuse inputs of more elements than a 32-bit index holds: onnx would follow each value of an integer input."""
+    problems = []
+    for value in model.graph.input:
+        dims = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+        if math.prod(dims) > _MOST_ELEMENTS:
+            what = f"input '{value.name}' has {math.prod(dims):,} elements, shape {dims}"
+            problems.append(Problem("EP0111", what, where, f"inputs may have up to {_MOST_ELEMENTS:,}"))
     if problems:
         raise ModelError(problems)
 

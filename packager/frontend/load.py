@@ -63,6 +63,7 @@ def load_model(
     check_names(skeleton.model, where)
     check_graph(skeleton, where)
     dimensions.check_all_pinned(original, where)
+    checks.check_input_sizes(original, where)
     progress("upgrading to one set of operator semantics")
     skeleton.model = upgrade(inline_local(skeleton.model, where), where)
     forget_shapes(skeleton.model)

@@ -140,6 +140,13 @@ def test_a_split_into_another_number_of_outputs_is_refused() -> None:
         load_model(one_node("Split", 4, num_outputs=1), supported=supported)
 
 
+def test_inputs_no_index_reaches_are_refused_at_once() -> None:
+    model = one_node("Neg", 1)
+    model.graph.input[0].type.CopyFrom(onnx.helper.make_tensor_type_proto(onnx.TensorProto.INT64, [2**40]))
+    with pytest.raises(ModelError, match=r"EP0111.*input 'x' has 1,099,511,627,776 elements"):
+        load_model(model, supported=supported)
+
+
 @pytest.mark.parametrize(
     ("data_type", "dims", "message"),
     [
