@@ -178,8 +178,8 @@ def _targets(present: set[str]) -> Iterator[Check]:
 def _how_it_runs(target: Target, present: set[str]) -> str:
     if target.is_freestanding:
         return "runs on its boards"
-    if target.run.emulator:
-        emulator = target.run.emulator[0]
+    if target.emulator_here:
+        emulator = target.emulator_here[0]
         state = "" if emulator in present or shutil.which(emulator) else ", which is missing"
         return f"runs here under {emulator}{state}"
     if target.architecture != platform.machine():

@@ -160,6 +160,13 @@ class Target(Profile):
         return platform.machine() if self.triple == host.NATIVE else self.triple.split("-")[0]
 
     @property
+    def emulator_here(self) -> tuple[str, ...]:
+        """The command that runs its programs on this machine; empty on a machine of its own architecture."""
+        import platform
+
+        return () if self.architecture == platform.machine() else self.run.emulator
+
+    @property
     def is_freestanding(self) -> bool:
         """No operating system: programs need a board's start-up code and linker script."""
         return "freestanding" in self.triple.split("-")

@@ -23,7 +23,7 @@ def local_transport(target: Target, board: Board | None = None) -> Transport:
         raise DeviceError(Problem("EP0717", f"programs for {target.name} do not run on this machine", hint=hint))
     if target.is_wasm:
         return WasmTransport()
-    command = target.run.emulator
+    command = target.emulator_here
     if board is not None and board.emulator is not None:
         command = tuple(part for part in board.emulator.command if part != "{program}")
     return LocalTransport(command)

@@ -90,6 +90,14 @@ def test_features_are_recognised_in_the_spelling_of_each_architecture() -> None:
     assert host.feature_names(frozenset({"asimddp", "asimdhp"})) == ("dotprod", "fp16")
 
 
+def test_programs_for_this_architecture_need_no_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = load_target("rpi4")
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    assert target.emulator_here == ("qemu-aarch64",)
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    assert target.emulator_here == ()
+
+
 def test_the_host_target_is_this_machine() -> None:
     target = load_target("host")
     assert target.threads == host.cpu_count()
