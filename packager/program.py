@@ -95,8 +95,10 @@ class Format:
     """How a tensor lies in memory.
 
     ``block == 0``: row-major, contiguous.  ``block == b``: ``x[N, C, H, W]`` (or ``x[N, C, W]``, H = 1) lies as
-    ``[N, ceil(C/b), top+H+bottom, left+W+right, b]``.  Lanes past C are undefined: no kernel may let them
-    reach a valid lane.  Pointers given to kernels point at the first *interior* element.
+    ``[N, ceil(C/b), H, W, b]`` with room for the halo between rows and planes.  What follows a row is what precedes the
+    next, and likewise for planes, so that a border of one cell all around costs one column and one row, not two:
+    rows are ``W + max(left, right)`` cells apart, planes ``H + max(top, bottom)`` rows.  Lanes past C are undefined: no
+    kernel may let them reach a valid lane.  Pointers given to kernels point at the first *interior* element.
     """
 
     block: int = 0
@@ -116,15 +118,21 @@ class Format:
 
     def strides(self, dims: tuple[int, ...]) -> tuple[int, ...]:
         """Element strides that go with :meth:`extents`; blocked strides step over the halo."""
-        stored = self.stored(dims)
-        return tuple(math.prod(stored[axis + 1 :]) for axis in range(len(stored)))
-
-    def stored(self, dims: tuple[int, ...]) -> tuple[int, ...]:
-        """The extents in memory, halo included."""
         if self.is_plain:
-            return dims
+            return tuple(math.prod(dims[axis + 1 :]) for axis in range(len(dims)))
+        _, blocks, h, w, b = self.extents(dims)
+        row = (w + max(self.halo.left, self.halo.right)) * b
+        plane = (h + max(self.halo.top, self.halo.bottom)) * row
+        return (blocks * plane, plane, row, b, 1)
+
+    def elements(self, dims: tuple[int, ...]) -> int:
+        """Elements in memory: from the first halo cell (:meth:`origin` before the interior) to the last."""
+        if self.is_plain or 0 in dims:
+            return math.prod(dims)
         n, blocks, h, w, b = self.extents(dims)
-        return (n, blocks, h + self.halo.top + self.halo.bottom, w + self.halo.left + self.halo.right, b)
+        _, plane, row, _, _ = self.strides(dims)
+        last_row = (n * blocks - 1) * plane + (h - 1 + self.halo.bottom) * row
+        return self.origin(dims) + last_row + (w + self.halo.right) * b
 
     def origin(self, dims: tuple[int, ...]) -> int:
         """Elements from the start of the buffer to the first interior element."""
@@ -177,7 +185,7 @@ class Buffer:
     @property
     def stored_bytes(self) -> int:
         """Bytes the buffer occupies."""
-        return math.prod(self.format.stored(self.shape)) * self.dtype.size
+        return self.format.elements(self.shape) * self.dtype.size
 
     @property
     def origin_bytes(self) -> int:

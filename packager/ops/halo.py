@@ -9,17 +9,18 @@ ZERO_HALO = Kernel("ep_zero_halo", "ep_halo.h")
 
 
 def zero_halo_descriptor(buffer: Buffer) -> Descriptor:
-    """The planes of ``buffer`` and the border around each."""
+    """The runs of interior cells in ``buffer`` and the gaps before, between and after them, in elements."""
     n, blocks, h, w, block = buffer.format.extents(buffer.shape)
-    halo = buffer.format.halo
+    _, plane, row, _, _ = buffer.format.strides(buffer.shape)
+    head = buffer.format.origin(buffer.shape)
+    interior = (n * blocks - 1) * plane + (h - 1) * row + w * block
     return Descriptor.of(
         "ep_halo_desc",
         planes=n * blocks,
-        height=h,
-        width=w,
-        block=block,
-        top=halo.top,
-        left=halo.left,
-        bottom=halo.bottom,
-        right=halo.right,
+        rows=h,
+        row=w * block,
+        head=head,
+        row_gap=row - w * block,
+        plane_gap=plane - (h - 1) * row - w * block,
+        tail=buffer.format.elements(buffer.shape) - head - interior,
     )

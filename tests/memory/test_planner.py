@@ -57,7 +57,7 @@ def test_an_input_given_twice_must_be_allowed_both_times() -> None:
 
 def test_formats_with_different_halos_are_never_in_place() -> None:
     a = tensor("a", 1, 4, 3, 3, fmt=Format(4, Halo(1, 1, 1, 1)))
-    b = tensor("b", 1, 4, 5, 5, fmt=Format(4))
+    b = tensor("b", 1, 4, 3, 7, fmt=Format(4))
     assert a.stored_bytes == b.stored_bytes
     _, report = plan(program([a], [b], [call([b], [a], in_place=EVERY)]))
     assert report.in_place == 0
