@@ -182,7 +182,7 @@ def _how_it_runs(target: Target, present: set[str]) -> str:
         emulator = target.emulator_here[0]
         state = "" if emulator in present or shutil.which(emulator) else ", which is missing"
         return f"runs here under {emulator}{state}"
-    if target.architecture != platform.machine():
+    if target.architecture != host.architecture():
         return "runs on its devices only"
     lanes = max(isa_table()[name].lanes for name in host.isa_names(platform.machine(), host.cpu_flags()))
     wanted = target.vector_isa()

@@ -70,6 +70,12 @@ def triple(machine: str, system: str) -> str:
     return NATIVE
 
 
+def architecture() -> str:
+    """This machine's as triples write it: ``x86_64``, ``aarch64``, ``arm`` ..."""
+    machine = platform.machine()
+    return {"armv7l": "arm", "armv8l": "arm", "AMD64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
+
+
 def cpu_count() -> int:
     """CPUs this process may use."""
     if sys.platform == "linux":

@@ -155,16 +155,12 @@ class Target(Profile):
     @property
     def architecture(self) -> str:
         """The first part of the triple: ``aarch64``, ``thumb`` ...; the build machine's when it is native."""
-        import platform
-
-        return platform.machine() if self.triple == host.NATIVE else self.triple.split("-")[0]
+        return host.architecture() if self.triple == host.NATIVE else self.triple.split("-")[0]
 
     @property
     def emulator_here(self) -> tuple[str, ...]:
         """The command that runs its programs on this machine; empty on a machine of its own architecture."""
-        import platform
-
-        return () if self.architecture == platform.machine() else self.run.emulator
+        return () if self.architecture == host.architecture() else self.run.emulator
 
     @property
     def is_freestanding(self) -> bool:

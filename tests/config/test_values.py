@@ -91,11 +91,15 @@ def test_features_are_recognised_in_the_spelling_of_each_architecture() -> None:
 
 
 def test_programs_for_this_architecture_need_no_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
-    target = load_target("rpi4")
-    monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    assert target.emulator_here == ("qemu-aarch64",)
-    monkeypatch.setattr("platform.machine", lambda: "aarch64")
-    assert target.emulator_here == ()
+    emulators = {}
+    for machine in ("x86_64", "aarch64", "armv7l"):
+        monkeypatch.setattr("platform.machine", lambda machine=machine: machine)
+        emulators[machine] = [load_target(name).emulator_here for name in ("rpi4", "rpi3-armv7")]
+    assert emulators == {
+        "x86_64": [("qemu-aarch64",), ("qemu-arm",)],
+        "aarch64": [(), ("qemu-arm",)],
+        "armv7l": [("qemu-aarch64",), ()],
+    }
 
 
 def test_the_host_target_is_this_machine() -> None:
