@@ -5,13 +5,14 @@ from __future__ import annotations
 from codegen_c.c_header import header
 from codegen_c.c_source import SourcePrinter
 from codegen_c.embed import EmbedStyle
+from codegen_c.firmware import firmware_files
 from codegen_c.names import identifiers, model_prefix
 from codegen_c.weights import weight_blob, weight_files
 from packager.program import Program
 
 
 def emit(program: Program, *, embed: EmbedStyle) -> dict[str, bytes]:
-    """``{path: bytes}`` of the generated part of a bundle: public header, source, weights.
+    """``{path: bytes}`` of the generated part of a bundle: public header, source, weights, build files for firmware.
 
     Pure: equal programs give equal bytes.
     """
@@ -22,4 +23,5 @@ def emit(program: Program, *, embed: EmbedStyle) -> dict[str, bytes]:
         f"include/{prefix}.h": header(program, prefix, ids, len(blob.data)).encode(),
         f"src/{prefix}.c": SourcePrinter(program, prefix, ids, blob).print().encode(),
         **weight_files(prefix, blob, program.arena_align, embed),
+        **firmware_files(prefix, blob, program.arena_align, embed, program.threads),
     }
