@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 
+from packager.bundle.bundle import describe_file
 from packager.cli.main import main
 from tests.cli.conftest import Edgepack
 
@@ -67,11 +69,37 @@ def test_verify_of_a_model_builds_it_first_and_leaves_nothing(edgepack: Edgepack
     assert list(Path().iterdir()) == []
 
 
-def test_a_tolerance_that_no_float_meets_is_exit_code_1(edgepack: Edgepack, built: Path) -> None:
-    ran = edgepack("verify", built, "--rtol", "1e-9", "--atol", "1e-9", "--inputs", "random:5")
+@pytest.fixture
+def wrong(built: Path, tmp_path: Path) -> Path:
+    """A bundle whose program computes something else than the model that lies in it."""
+    bundle = tmp_path / "wrong"
+    shutil.copytree(built, bundle)
+    model = onnx.load(bundle / "model" / "model.onnx")
+    weights = max(model.graph.initializer, key=lambda tensor: tensor.ByteSize())
+    changed = onnx.numpy_helper.to_array(weights) * np.float32(1.01)
+    weights.CopyFrom(onnx.numpy_helper.from_array(changed, weights.name))
+    onnx.save(model, bundle / "model" / "model.onnx")
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    listed = {row["path"]: row for row in manifest["files"]}
+    listed["model/model.onnx"].update(asdict(describe_file(bundle / "model" / "model.onnx", bundle)))
+    (bundle / "manifest.json").write_text(json.dumps(manifest))
+    return bundle
+
+
+def test_outputs_outside_the_tolerance_are_exit_code_1(edgepack: Edgepack, wrong: Path) -> None:
+    ran = edgepack("verify", wrong, "--inputs", "random:3")
     assert ran.code == 1
     assert "DISAGREES" in ran.out
     assert "x the tolerance" in ran.out
+    assert edgepack("verify", wrong, "--json").json["passed"] is False
+    assert edgepack("verify", wrong, "--rtol", "0.5", "--atol", "0.5").code == 0
+
+
+def test_figures_of_a_program_with_wrong_outputs_are_exit_code_1(edgepack: Edgepack, wrong: Path) -> None:
+    ran = edgepack("bench", wrong, "--runs", 3, "--warmup", 1)
+    assert ran.code == 1
+    assert "DO NOT match the reference" in ran.out
+    assert edgepack("bench", wrong, "--runs", 3, "--warmup", 1, "--no-check").code == 0
 
 
 def test_run_prints_the_outputs(edgepack: Edgepack, built: Path) -> None:
