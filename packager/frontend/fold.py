@@ -51,10 +51,25 @@ def fold(model: ir.Model) -> None:
         folded = _fold_constants(model)
         split = _fold_multiple_outputs(model)
         common.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
+        _lift_outputs(model.graph)
         pruned = common.RemoveUnusedNodesPass()(model).modified
         if not (inferred or folded or split or pruned):
             break
     _check_all_folded(model)
+
+
+def _lift_outputs(graph: ir.Graph) -> None:
+    """A graph output that is a constant is an initializer, too: onnx_ir's pass leaves the node that makes it."""
+    for index, output in enumerate(graph.outputs):
+        node = output.producer()
+        if node is None or node.op_type != "Constant" or node.graph is not graph or output.const_value is None:
+            continue
+        constant = ir.Value(name=output.name, type=output.type, shape=output.shape, const_value=output.const_value)
+        output.name = f"{output.name}_computed"
+        graph.outputs[index] = constant
+        graph.register_initializer(constant)
+        output.replace_all_uses_with(constant)
+        graph.remove(node, safe=True)
 
 
 def _fold_constants(model: ir.Model) -> bool:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import onnx_ir as ir
 
-from packager.frontend.opset import SEMANTICS_OPSET
-from packager.passes.graph import FUSED_KEY, array, dims, insert_before, is_float32, take_over
+from packager.passes.graph import FUSED_KEY, dims, insert_before, is_float32, take_over
 from packager.passes.node_pass import NodePass
 
 FUSED_OP = "FusedElementwise"
@@ -186,7 +185,7 @@ def _replace(group: _Group) -> None:
 
 
 def _body(group: _Group, outside: list[ir.Value]) -> ir.Graph:
-    """The operators over values of their own: inputs in the order of ``outside``, numbers as scalar initializers."""
+    """The operators over values of their own: inputs in the order of ``outside``, numbers as initializers."""
     inner: dict[ir.Value, ir.Value] = {}
     for index, read in enumerate(outside):
         inner[read] = ir.Value(name=f"x{index}", type=read.type, shape=read.shape)
@@ -210,14 +209,9 @@ def _body(group: _Group, outside: list[ir.Value]) -> ir.Graph:
         nodes=nodes,
         initializers=numbers,
         name=f"{group.root.name or 'elementwise'}_body",
-        opset_imports={"": SEMANTICS_OPSET},
+        opset_imports=dict(group.root.graph.opset_imports) if group.root.graph is not None else None,
     )
 
 
 def _number(value: ir.Value, index: int) -> ir.Value:
-    constant = array(value)
-    assert constant is not None
-    content = constant.reshape(())
-    return ir.Value(
-        name=f"c{index}", type=value.type, shape=ir.Shape(()), const_value=ir.Tensor(content, name=f"c{index}")
-    )
+    return ir.Value(name=f"c{index}", type=value.type, shape=value.shape, const_value=value.const_value)

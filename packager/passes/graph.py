@@ -84,7 +84,7 @@ def add_constant(node: ir.Node, stem: str, data: npt.ArrayLike, dtype: npt.DType
     """A new initializer in the graph of ``node``."""
     graph = node.graph
     assert graph is not None
-    content = np.ascontiguousarray(np.asarray(data, dtype))
+    content = np.asarray(data, dtype, order="C")
     name, count = stem, 1
     while name in graph.initializers:
         count += 1

@@ -125,3 +125,13 @@ def test_an_operator_that_is_wrong_is_explained() -> None:
     text = "g (float[2, 4] x) => (float[2, a] y) { [cut] p, q = Split <axis = 1> (x) y = Neg (p) }"
     with pytest.raises(ModelError, match=r"onnx says: (.|\n)*cut"):
         load_model(parse(text, opset=18))
+
+
+def test_an_output_that_is_constant_is_an_initializer() -> None:
+    model = parse("g (float[2, 3] x) => (int64[2] y, float[2, 3] z) { y = Shape (x) z = Relu (x) }")
+    loaded = load_model(model)
+    assert op_types(loaded.model) == ["Relu"]
+    (y, _) = loaded.model.graph.outputs
+    assert y.name == "y"
+    assert y.const_value is not None
+    np.testing.assert_array_equal(run(loaded.model, {"x": random(2, 3)})[0], [2, 3])

@@ -108,3 +108,19 @@ def test_operators_in_branches_are_checked_too() -> None:
 def test_finish_returns_the_same_model_when_everything_has_a_lowering() -> None:
     loaded = load_model(parse("g (float[3] x) => (float[3] y) { y = Neg (x) }"))
     assert finish(loaded.model, primitive) is loaded.model
+
+
+def test_a_body_takes_default_attributes_and_omitted_inputs() -> None:
+    text = """g (float[1, 2, 3, 4] q, float[1, 2, 5, 4] k, float[1, 2, 5, 4] v, float[1, 2, 2, 4] past)
+        => (float[1, 2, 3, 4] y, float[1, 2, 7, 4] keys, float[1, 2, 7, 4] values, float[1, 2, 3, 4] z) {
+        y, keys, values = Attention <is_causal = 1> (q, k, v, , past, past)
+        z = MeanVarianceNormalization (q)
+    }"""
+    model = parse(text, opset=23)
+    loaded = load_model(
+        model, supported=lambda _domain, op_type: op_type not in {"Attention", "MeanVarianceNormalization"}
+    )
+    assert not {"Attention", "MeanVarianceNormalization"} & set(op_types(loaded.model))
+    feeds = {"q": random(1, 2, 3, 4), "past": random(1, 2, 2, 4), "k": random(1, 2, 5, 4), "v": random(1, 2, 5, 4)}
+    for got, want in zip(run(loaded.model, feeds), run(model, feeds), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)

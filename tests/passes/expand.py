@@ -6,7 +6,6 @@ import onnx
 import onnx_ir as ir
 from onnx_ir.passes import common
 
-from packager.frontend.opset import SEMANTICS_OPSET
 from packager.passes.fuse_activation import ALPHA, BETA, KIND
 from packager.passes.fuse_elementwise import BODY, FUSED_DOMAIN
 from packager.passes.graph import (
@@ -53,8 +52,7 @@ def expand(model: ir.Model) -> ir.Model:
         for op_type, index, arity in (("Conv", 3, 3), ("MatMul", 2, 2)):
             if node.op_type == op_type and len(node.inputs) > index:
                 _expand_addition(node, index, arity)
-    graph.opset_imports.clear()
-    graph.opset_imports[""] = SEMANTICS_OPSET
+    graph.opset_imports.pop(FUSED_DOMAIN, None)
     plain = ir.Model(graph, ir_version=10)
     common.NameFixPass()(plain)
     return plain
