@@ -31,17 +31,17 @@ static float cut[ELEMENTS + 2 * GUARD];
 typedef void (*run_fn)(void *y, const float *first, ptrdiff_t begin, ptrdiff_t end);
 
 /* one function per case with a literal descriptor, as generated code has it */
-#define F32(name, ...)                                                                           \
-    static EP_NOINLINE void name(void *y, const float *first, ptrdiff_t begin, ptrdiff_t end)    \
-    {                                                                                            \
-        const void *const x[] = {first, x1, x2};                                                 \
-        ep_map_f32((float *)y, x, scale_and_shift, (ep_map_desc){__VA_ARGS__}, begin, end);      \
+#define F32(name, ...)                                                                                                 \
+    static EP_NOINLINE void name(void *y, const float *first, ptrdiff_t begin, ptrdiff_t end)                          \
+    {                                                                                                                  \
+        const void *const x[] = {first, x1, x2};                                                                       \
+        ep_map_f32((float *)y, x, scale_and_shift, (ep_map_desc){__VA_ARGS__}, begin, end);                            \
     }
-#define ANY(name, ...)                                                                           \
-    static EP_NOINLINE void name(void *y, const float *first, ptrdiff_t begin, ptrdiff_t end)    \
-    {                                                                                            \
-        const void *const x[] = {first, x1};                                                     \
-        ep_map_any(y, x, greater, (ep_map_desc){__VA_ARGS__}, begin, end);                       \
+#define ANY(name, ...)                                                                                                 \
+    static EP_NOINLINE void name(void *y, const float *first, ptrdiff_t begin, ptrdiff_t end)                          \
+    {                                                                                                                  \
+        const void *const x[] = {first, x1};                                                                           \
+        ep_map_any(y, x, greater, (ep_map_desc){__VA_ARGS__}, begin, end);                                             \
     }
 
 enum { L = EP_F32_LANES };

@@ -9,18 +9,18 @@
 typedef double (*reference_fn)(double);
 typedef void (*vector_fn)(const float *x, float *y);
 
-#define FOR_EACH_LANE(name)                                             \
-    static void run_scalar_##name(const float *x, float *y)             \
-    {                                                                   \
-        for (int i = 0; i < 16; i++) {                                  \
-            y[i] = ep_##name##_f32(x[i]);                               \
-        }                                                               \
-    }                                                                   \
-    static void run_vector_##name(const float *x, float *y)             \
-    {                                                                   \
-        for (int i = 0; i < 16; i += EP_F32_LANES) {                    \
-            ep_store_f32v(y + i, ep_##name##_f32v(ep_load_f32v(x + i))); \
-        }                                                               \
+#define FOR_EACH_LANE(name)                                                                                            \
+    static void run_scalar_##name(const float *x, float *y)                                                            \
+    {                                                                                                                  \
+        for (int i = 0; i < 16; i++) {                                                                                 \
+            y[i] = ep_##name##_f32(x[i]);                                                                              \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void run_vector_##name(const float *x, float *y)                                                            \
+    {                                                                                                                  \
+        for (int i = 0; i < 16; i += EP_F32_LANES) {                                                                   \
+            ep_store_f32v(y + i, ep_##name##_f32v(ep_load_f32v(x + i)));                                               \
+        }                                                                                                              \
     }
 
 static double sigmoid(double x)
@@ -43,6 +43,11 @@ static double rsqrt_reference(double x)
     return 1.0 / sqrt(x);
 }
 
+static double inverse_cosh(double x)
+{
+    return x < 1.0 ? (double)NAN : acosh(x); /* musl gives numbers there */
+}
+
 static double mish(double x)
 {
     return x * tanh(softplus(x));
@@ -59,36 +64,17 @@ static double gelu_tanh(double x)
 }
 
 /* name, reference, bound in ulp, absolute slack relative to max(1, |x|) */
-#define FUNCTIONS(row)                      \
-    row(exp, exp, 1.01, 0.0)                \
-    row(expm1, expm1, 2.0, 0.0)             \
-    row(log, log, 2.0, 0.0)                 \
-    row(log1p, log1p, 3.0, 0.0)             \
-    row(sigmoid, sigmoid, 3.0, 0.0)         \
-    row(tanh, tanh, 3.0, 0.0)               \
-    row(sinh, sinh, 3.0, 0.0)               \
-    row(cosh, cosh, 3.0, 0.0)               \
-    row(asinh, asinh, 4.0, 0.0)             \
-    row(acosh, acosh, 4.0, 0.0)             \
-    row(atanh, atanh, 4.0, 0.0)             \
-    row(erf, erf, 2.0, 0.0)                 \
-    row(sin, sin, 3.0, 0.0)                 \
-    row(cos, cos, 3.0, 0.0)                 \
-    row(tan, tan, 4.0, 0.0)                 \
-    row(asin, asin, 3.0, 0.0)               \
-    row(acos, acos, 3.0, 0.0)               \
-    row(atan, atan, 3.0, 0.0)               \
-    row(reciprocal, reciprocal, 1.0, 0.0)   \
-    row(rsqrt, rsqrt_reference, 2.0, 0.0)   \
-    row(sqrt, sqrt, 1.0, 0.0)               \
-    row(round, rint, 0.0, 0.0)              \
-    row(floor, floor, 0.0, 0.0)             \
-    row(ceil, ceil, 0.0, 0.0)               \
-    row(trunc, trunc, 0.0, 0.0)             \
-    row(softplus, softplus, 3.0, 0.0)       \
-    row(mish, mish, 0.0, 1e-6)              \
-    row(gelu, gelu, 0.0, 1e-6)              \
-    row(gelu_tanh, gelu_tanh, 0.0, 1e-6)
+#define FUNCTIONS(row)                                                                                                 \
+    row(exp, exp, 1.01, 0.0) row(expm1, expm1, 2.0, 0.0) row(log, log, 2.0, 0.0) row(log1p, log1p, 3.0, 0.0)           \
+        row(sigmoid, sigmoid, 3.0, 0.0) row(tanh, tanh, 3.0, 0.0) row(sinh, sinh, 3.0, 0.0) row(cosh, cosh, 3.0, 0.0)  \
+            row(asinh, asinh, 4.0, 0.0) row(acosh, inverse_cosh, 4.0, 0.0) row(atanh, atanh, 4.0, 0.0)                 \
+                row(erf, erf, 2.0, 0.0) row(sin, sin, 3.0, 0.0) row(cos, cos, 3.0, 0.0) row(tan, tan, 4.0, 0.0)        \
+                    row(asin, asin, 3.0, 0.0) row(acos, acos, 3.0, 0.0) row(atan, atan, 3.0, 0.0)                      \
+                        row(reciprocal, reciprocal, 1.0, 0.0) row(rsqrt, rsqrt_reference, 2.0, 0.0)                    \
+                            row(sqrt, sqrt, 1.0, 0.0) row(round, rint, 0.0, 0.0) row(floor, floor, 0.0, 0.0)           \
+                                row(ceil, ceil, 0.0, 0.0) row(trunc, trunc, 0.0, 0.0)                                  \
+                                    row(softplus, softplus, 3.0, 0.0) row(mish, mish, 0.0, 1e-6)                       \
+                                        row(gelu, gelu, 0.0, 1e-6) row(gelu_tanh, gelu_tanh, 0.0, 1e-6)
 
 #define DEFINE(name, reference, ulp, slack) FOR_EACH_LANE(name)
 FUNCTIONS(DEFINE)
@@ -116,6 +102,13 @@ static double ulp_of(double exact)
     return ldexp(1.0, exponent - 24);
 }
 
+/* NEON of 32-bit Arm takes denormals for 0 */
+#if defined(__arm__) && EP_F32_LANES > 1
+#define FLUSHES(x, exact) (fabs((double)(x)) < 1.17549435e-38 || fabs(exact) < 1.17549435e-38)
+#else
+#define FLUSHES(x, exact) 0
+#endif
+
 /* error of y in ulp of the exact value; a wrong NaN, infinity or sign of zero is a huge one */
 static double error_of(float y, double exact)
 {
@@ -135,8 +128,8 @@ static double error_of(float y, double exact)
 
 static int check(const row *r, vector_fn run, const char *width, uint32_t step)
 {
-    const float special[16] = {0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, 0.5f,
-                               -0.5f, 1e-40f, -1e-40f, 1.5f, 2.5f, 3.4e38f, -3.4e38f, 1e-45f};
+    const float special[16] = {0.0f,  -0.0f,  1.0f,    -1.0f, INFINITY, -INFINITY, NAN,      0.5f,
+                               -0.5f, 1e-40f, -1e-40f, 1.5f,  2.5f,     3.4e38f,   -3.4e38f, 1e-45f};
     double worst = 0.0;
     float at = 0.0f;
     uint64_t bits = 0;
@@ -150,7 +143,7 @@ static int check(const row *r, vector_fn run, const char *width, uint32_t step)
         run(x, y);
         for (int i = 0; i < 16; i++) {
             const double exact = r->reference((double)x[i]);
-            double error = error_of(y[i], exact);
+            double error = run == r->vector && FLUSHES(x[i], exact) ? 0.0 : error_of(y[i], exact);
             if (r->slack > 0.0 && error < 1e29 && !isinf(x[i])) {
                 error = fabs((double)y[i] - exact) > r->slack * fmax(1.0, fabs((double)x[i])) ? error : 0.0;
             } else if (r->slack > 0.0 && x[i] < 0.0f) {
@@ -168,8 +161,9 @@ static int check(const row *r, vector_fn run, const char *width, uint32_t step)
 
 static int check_pow(void)
 {
-    static const float values[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 2.0f, -2.0f, 3.0f, -3.0f, INFINITY, -INFINITY, NAN,
-                                   1e-3f, 7.5f, -7.5f, 1e10f, 1e-40f, 123.25f, -0.3f, 31.0f, 1.0000001f, 0.99999994f, 1e8f};
+    static const float values[] = {0.0f,   -0.0f,    1.0f,      -1.0f, 0.5f,       2.0f,        -2.0f, 3.0f,
+                                   -3.0f,  INFINITY, -INFINITY, NAN,   1e-3f,      7.5f,        -7.5f, 1e10f,
+                                   1e-40f, 123.25f,  -0.3f,     31.0f, 1.0000001f, 0.99999994f, 1e8f};
     const int count = (int)(sizeof values / sizeof values[0]);
     double worst = 0.0;
     int wrong = 0;
@@ -179,7 +173,7 @@ static int check_pow(void)
             const double scalar = error_of(ep_pow_f32(values[i], values[j]), exact);
             float y[EP_F32_LANES];
             ep_store_f32v(y, ep_pow_f32v(ep_splat_f32v(values[i]), ep_splat_f32v(values[j])));
-            const double vector = error_of(y[EP_F32_LANES - 1], exact);
+            const double vector = FLUSHES(values[i], exact) ? 0.0 : error_of(y[EP_F32_LANES - 1], exact);
             if (scalar > 1.0 || vector > 1.0) {
                 printf("pow(%g, %g): %g and %g ulp  WRONG\n", (double)values[i], (double)values[j], scalar, vector);
                 wrong = 1;

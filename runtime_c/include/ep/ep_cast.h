@@ -15,13 +15,13 @@
 #include "ep_vec.h"
 
 /* BELOW and ABOVE: the nearest values of F outside the range once the fraction is cut off */
-#define EP_FLOAT_TO_INT(F, f, S, T, BELOW, ABOVE, LOWEST, HIGHEST) \
-    EP_INLINE T ep_##f##_to_##S(F v)                               \
-    {                                                              \
-        if (v > (BELOW) && v < (ABOVE)) {                          \
-            return (T)v;                                           \
-        }                                                          \
-        return v >= (ABOVE) ? (T)(HIGHEST) : v <= (BELOW) ? (T)(LOWEST) : (T)0; \
+#define EP_FLOAT_TO_INT(F, f, S, T, BELOW, ABOVE, LOWEST, HIGHEST)                                                     \
+    EP_INLINE T ep_##f##_to_##S(F v)                                                                                   \
+    {                                                                                                                  \
+        if (v > (BELOW) && v < (ABOVE)) {                                                                              \
+            return (T)v;                                                                                               \
+        }                                                                                                              \
+        return v >= (ABOVE) ? (T)(HIGHEST) : v <= (BELOW) ? (T)(LOWEST) : (T)0;                                        \
     }
 
 EP_FLOAT_TO_INT(float, f32, i8, int8_t, -129.0f, 128.0f, INT8_MIN, INT8_MAX)

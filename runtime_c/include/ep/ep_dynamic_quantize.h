@@ -18,7 +18,8 @@ EP_INLINE void ep_dynamic_quantize_u8(uint8_t *EP_RESTRICT y, float *EP_RESTRICT
 {
     ep_f32v low = ep_splat_f32v(0.0f);
     ep_f32v high = low;
-    for (ptrdiff_t i = 0; i < d.count; i += EP_F32_LANES) { /* lanes past the end load as 0, which both ranges contain */
+    for (ptrdiff_t i = 0; i < d.count;
+         i += EP_F32_LANES) { /* lanes past the end load as 0, which both ranges contain */
         const ptrdiff_t rest = d.count - i;
         const ep_f32v v = rest >= EP_F32_LANES ? ep_load_f32v(x + i) : ep_load_part_f32v(x + i, rest);
         low = ep_min_f32v(v, low);

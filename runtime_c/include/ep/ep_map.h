@@ -137,7 +137,8 @@ EP_INLINE void ep_map_f32_tail(const ep_map_run *run, ep_map_f32_fn fn, ptrdiff_
 
 /* Elements [first, last) of the innermost axis at run's pointers.  `across`: the innermost axis is one vector wide and the
  * vectors run over the axis before it, so that what is constant there (a channel's bias) stays in registers. */
-EP_INLINE void ep_map_f32_inner(ep_map_run *run, ep_map_f32_fn fn, const ep_map_desc *d, int across, ptrdiff_t first, ptrdiff_t last)
+EP_INLINE void ep_map_f32_inner(ep_map_run *run, ep_map_f32_fn fn, const ep_map_desc *d, int across, ptrdiff_t first,
+                                ptrdiff_t last)
 {
     const int inner = d->rank - 1;
     const int step_axis = across ? inner - 1 : inner;
@@ -187,11 +188,13 @@ EP_INLINE ptrdiff_t ep_map_count(const ep_map_desc *d, int axes)
     return count;
 }
 
-EP_INLINE void ep_map_f32(float *y, const void *const *x, ep_map_f32_fn fn, const ep_map_desc d, ptrdiff_t begin, ptrdiff_t end)
+EP_INLINE void ep_map_f32(float *y, const void *const *x, ep_map_f32_fn fn, const ep_map_desc d, ptrdiff_t begin,
+                          ptrdiff_t end)
 {
     const int across = EP_F32_LANES > 1 && d.rank > 1 && d.extent[d.rank - 1] == EP_F32_LANES;
     const int inner_axes = across ? 2 : 1;
-    const int outer = d.rank - inner_axes; /* axes outside the inner run; when there are none, it takes the range itself */
+    const int outer =
+        d.rank - inner_axes; /* axes outside the inner run; when there are none, it takes the range itself */
     const ptrdiff_t grain = d.rank == 1 ? EP_MAP_GRAIN : 1;
     const ptrdiff_t length = d.extent[outer];
     const ptrdiff_t rows = outer == 0 ? 1 : end - begin;
@@ -214,7 +217,8 @@ EP_INLINE void ep_map_f32(float *y, const void *const *x, ep_map_f32_fn fn, cons
     }
 }
 
-EP_INLINE void ep_map_any(void *y, const void *const *x, ep_map_any_fn fn, const ep_map_desc d, ptrdiff_t begin, ptrdiff_t end)
+EP_INLINE void ep_map_any(void *y, const void *const *x, ep_map_any_fn fn, const ep_map_desc d, ptrdiff_t begin,
+                          ptrdiff_t end)
 {
     const int inner = d.rank - 1;
     const ptrdiff_t grain = d.rank == 1 ? EP_MAP_GRAIN : 1;

@@ -19,7 +19,8 @@
  * NaN for infinities and NaN. */
 EP_INLINE float ep_trig_reduce_big(float x, int32_t *quadrant)
 {
-    const uint32_t two_over_pi[8] = {0, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu};
+    const uint32_t two_over_pi[8] = {0,           0xa2f9836eu, 0x4e441529u, 0xfc2757d1u,
+                                     0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu};
     const uint32_t bits = ep_f32_to_bits(x);
     const uint32_t exponent = (bits >> 23) & 255u;
     *quadrant = 0;
@@ -32,7 +33,8 @@ EP_INLINE float ep_trig_reduce_big(float x, int32_t *quadrant)
     for (uint32_t i = 0; i < 3; i++) {
         const uint32_t word = (start >> 5) + i;
         const uint32_t shift = start & 31u;
-        window[i] = shift == 0 ? two_over_pi[word] : (two_over_pi[word] << shift) | (two_over_pi[word + 1] >> (32u - shift));
+        window[i] =
+            shift == 0 ? two_over_pi[word] : (two_over_pi[word] << shift) | (two_over_pi[word + 1] >> (32u - shift));
     }
     const uint64_t low = (uint64_t)window[2] * mantissa;
     const uint64_t middle = (uint64_t)window[1] * mantissa + (low >> 32);

@@ -194,7 +194,7 @@ EP_INLINE EP_F EP_FN(ep_erf)(EP_F x)
 EP_INLINE EP_F EP_FN(ep_atan)(EP_F x)
 {
     const EP_F magnitude = EP_ABS(x);
-    const EP_I high = EP_MASK(magnitude > EP_SPLAT(2.41421356f)); /* tan(3/8 pi): pi/2 - atan(1/x) */
+    const EP_I high = EP_MASK(magnitude > EP_SPLAT(2.41421356f));           /* tan(3/8 pi): pi/2 - atan(1/x) */
     const EP_I middle = EP_MASK(magnitude > EP_SPLAT(0.41421356f)) & ~high; /* tan(pi/8): pi/4 + atan((x-1)/(x+1)) */
     const EP_F one = EP_SPLAT(1.0f);
     const EP_F top = EP_SELECT(high, -one, EP_SELECT(middle, magnitude - 1.0f, magnitude));
@@ -333,20 +333,20 @@ EP_INLINE EP_F EP_FN(ep_rsqrt)(EP_F x)
 
 /* Lane by lane in double: float alone loses the bits that a large exponent or quotient needs. */
 #if EP_VW == 1
-#define EP_BY_LANE(name)                                                \
-    EP_INLINE EP_F EP_FN(name)(EP_F x, EP_F y)                          \
-    {                                                                   \
-        return (float)name##_f64((double)x, (double)y);                 \
+#define EP_BY_LANE(name)                                                                                               \
+    EP_INLINE EP_F EP_FN(name)(EP_F x, EP_F y)                                                                         \
+    {                                                                                                                  \
+        return (float)name##_f64((double)x, (double)y);                                                                \
     }
 #else
-#define EP_BY_LANE(name)                                                \
-    EP_INLINE EP_F EP_FN(name)(EP_F x, EP_F y)                          \
-    {                                                                   \
-        EP_F result = x;                                                \
-        for (int lane = 0; lane < EP_VW; lane++) {                      \
-            result[lane] = (float)name##_f64((double)x[lane], (double)y[lane]); \
-        }                                                               \
-        return result;                                                  \
+#define EP_BY_LANE(name)                                                                                               \
+    EP_INLINE EP_F EP_FN(name)(EP_F x, EP_F y)                                                                         \
+    {                                                                                                                  \
+        EP_F result = x;                                                                                               \
+        for (int lane = 0; lane < EP_VW; lane++) {                                                                     \
+            result[lane] = (float)name##_f64((double)x[lane], (double)y[lane]);                                        \
+        }                                                                                                              \
+        return result;                                                                                                 \
     }
 #endif
 EP_BY_LANE(ep_pow)

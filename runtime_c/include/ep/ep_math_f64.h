@@ -82,7 +82,7 @@ EP_INLINE double ep_trunc_f64(double x)
 
 EP_INLINE double ep_sqrt_f64(double x)
 {
-#if defined(__clang__) && __has_builtin(__builtin_elementwise_sqrt) && \
+#if defined(__clang__) && __has_builtin(__builtin_elementwise_sqrt) &&                                                 \
     (defined(__SSE2__) || defined(__aarch64__) || defined(__wasm__) || (defined(__ARM_FP) && (__ARM_FP & 8)))
     return __builtin_elementwise_sqrt(x);
 #elif defined(__SSE2__)
@@ -225,7 +225,8 @@ EP_INLINE double ep_pow_magnitude_f64(double x, double y)
         return 0.0;
     }
     const double n = ep_round_f64(t);
-    const double rest = (y * exponent - n) + y * fraction; /* t - n, without the rounding of t where the product is exact */
+    const double rest =
+        (y * exponent - n) + y * fraction; /* t - n, without the rounding of t where the product is exact */
     return ep_exp_scaled_f64(rest * 0.6931471805599453, (int32_t)n);
 }
 

@@ -47,7 +47,7 @@ typedef uint32_t ep_u32x16 __attribute__((vector_size(64), may_alias));
 #else
 #define EP_HAS_ROUND 0
 #endif
-#if defined(__SSE2__) || defined(__aarch64__) || defined(__wasm__) || defined(__riscv_flen) || \
+#if defined(__SSE2__) || defined(__aarch64__) || defined(__wasm__) || defined(__riscv_flen) ||                         \
     (defined(__ARM_FP) && defined(__VFP_FP__) && !defined(__SOFTFP__))
 #define EP_HAS_SQRT 1
 #else

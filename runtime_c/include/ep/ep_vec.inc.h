@@ -141,7 +141,7 @@ EP_INLINE EP_F EP_FN(ep_select)(EP_I mask, EP_F a, EP_F b)
 
 EP_INLINE EP_F EP_FN(ep_max)(EP_F a, EP_F b)
 {
-#if defined(__clang__) && (defined(__aarch64__) || defined(__ARM_NEON)) && EP_VW == 4 && \
+#if defined(__clang__) && (defined(__aarch64__) || defined(__ARM_NEON)) && EP_VW == 4 &&                               \
     __has_builtin(__builtin_elementwise_maximum)
     return __builtin_elementwise_maximum(a, b);
 #elif !defined(__clang__) && defined(__SSE2__) && EP_VW == 4
@@ -157,7 +157,7 @@ EP_INLINE EP_F EP_FN(ep_max)(EP_F a, EP_F b)
 
 EP_INLINE EP_F EP_FN(ep_min)(EP_F a, EP_F b)
 {
-#if defined(__clang__) && (defined(__aarch64__) || defined(__ARM_NEON)) && EP_VW == 4 && \
+#if defined(__clang__) && (defined(__aarch64__) || defined(__ARM_NEON)) && EP_VW == 4 &&                               \
     __has_builtin(__builtin_elementwise_minimum)
     return __builtin_elementwise_minimum(a, b);
 #elif !defined(__clang__) && defined(__SSE2__) && EP_VW == 4
@@ -318,17 +318,17 @@ EP_INLINE float EP_FN(ep_hmin)(float v)
 }
 #else
 /* halves: log2(width) steps instead of a chain through every lane */
-#define EP_REDUCE(name, combine)                                         \
-    EP_INLINE float EP_FN(name)(EP_F v)                                  \
-    {                                                                    \
-        EP_UNROLL                                                        \
-        for (int half = EP_VW / 2; half > 0; half /= 2) {                \
-            EP_UNROLL                                                    \
-            for (int lane = 0; lane < half; lane++) {                    \
-                v[lane] = combine(v[lane], v[lane + half]);              \
-            }                                                            \
-        }                                                                \
-        return v[0];                                                     \
+#define EP_REDUCE(name, combine)                                                                                       \
+    EP_INLINE float EP_FN(name)(EP_F v)                                                                                \
+    {                                                                                                                  \
+        EP_UNROLL                                                                                                      \
+        for (int half = EP_VW / 2; half > 0; half /= 2) {                                                              \
+            EP_UNROLL                                                                                                  \
+            for (int lane = 0; lane < half; lane++) {                                                                  \
+                v[lane] = combine(v[lane], v[lane + half]);                                                            \
+            }                                                                                                          \
+        }                                                                                                              \
+        return v[0];                                                                                                   \
     }
 #define EP_ADD(a, b) ((a) + (b))
 EP_REDUCE(ep_hsum, EP_ADD)
