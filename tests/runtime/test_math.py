@@ -18,7 +18,9 @@ _ZIG_MACHINE = {"-march=x86-64-v3": "-mcpu=x86_64_v3", "-march=x86-64-v4": "-mcp
 
 def build(source: str, compiler: str, isa: str, flags: list[str], folder: Path) -> Path:
     program = folder / "program"
-    machine = [_ZIG_MACHINE.get(flag, flag) for flag in ISAS[isa][1]] if compiler == "zig" else ISAS[isa][1]
+    machine = ISAS[isa][1] if isa in ISAS else []
+    if compiler == "zig":
+        machine = [_ZIG_MACHINE.get(flag, flag) for flag in machine]
     command = [*COMPILERS[compiler], "-O2", "-ffp-contract=fast", *machine, *flags, f"-I{RUNTIME / 'include'}"]
     command += [str(HERE / source), "-o", str(program), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -48,3 +50,19 @@ def test_maps_may_be_cut_anywhere(isa: str, compiler: str, tmp_path: Path) -> No
 def test_maps_stay_inside_their_operands(tmp_path: Path) -> None:
     flags = ["-std=c99", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     run([str(build("map_test.c", "gcc", best_isa(), flags, tmp_path))])
+
+
+EMULATED = {
+    "qemu-aarch64": ["-target", "aarch64-linux-musl", "-mcpu=cortex_a72"],
+    "qemu-arm": ["-target", "arm-linux-musleabihf", "-mcpu=cortex_a53"],
+    "qemu-riscv64": ["-target", "riscv64-linux-musl"],
+}
+
+
+@pytest.mark.qemu
+@pytest.mark.slow
+@pytest.mark.parametrize("emulator", EMULATED)
+def test_functions_and_maps_hold_on_other_architectures(emulator: str, tmp_path: Path) -> None:
+    for source, arguments in (("math_test.c", ["1310711"]), ("map_test.c", [])):
+        flags = [*EMULATED[emulator], "-static", "-std=gnu99"]
+        run([emulator, str(build(source, "zig", "", flags, tmp_path)), *arguments])
