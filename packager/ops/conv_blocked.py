@@ -13,7 +13,7 @@ from packager.lower.context import LoweringContext
 from packager.ops.planes import Planes
 from packager.ops.tile import ConvTile, ConvWork, conv_tile, depthwise_tile, flattened, outer_channels, vector_width
 from packager.passes.conv_geometry import ConvGeometry
-from packager.program import Buffer, Constant, Descriptor, FieldValue, Kernel, KernelCall, Operand
+from packager.program import Buffer, Constant, Descriptor, FieldValue, Halo, Kernel, KernelCall, Operand
 
 CONV = {width: Kernel(f"ep_conv_f32__x{width}", "ep_conv.h", splits=True) for width in (4, 8, 16)}
 DWCONV = {width: Kernel(f"ep_dwconv_f32__x{width}", "ep_dwconv.h", splits=True) for width in (4, 8, 16)}
@@ -231,7 +231,7 @@ def _depthwise_call(node: ir.Node, ctx: LoweringContext, conv: ConvOperands, sha
     x, y = Planes.of(conv.x), conv.y_planes
     r = Planes.of(conv.residual) if conv.residual is not None else y
     same_blocks = x.block == y.block == r.block
-    if not same_blocks or not _padding_in_memory(conv.x, shape) or conv.y.format.is_plain:
+    if not same_blocks or not _columns_in_memory(conv.x, shape) or conv.y.format.is_plain:
         return None
     rows, columns = shape.outputs
     span = next(
@@ -251,7 +251,7 @@ def _depthwise_call(node: ir.Node, ctx: LoweringContext, conv: ConvOperands, sha
         "ep_dwconv_desc",
         blocks=blocks,
         block=y.block,
-        **{key: value for key, value in window_fields(shape).items() if key not in ("ih", "iw")},
+        **{key: value for key, value in window_fields(shape).items() if key != "iw"},
         **{
             f"{side}_{step}": getattr(planes, step)
             for side, planes in (("x", x), ("y", y), ("r", r))
@@ -259,6 +259,7 @@ def _depthwise_call(node: ir.Node, ctx: LoweringContext, conv: ConvOperands, sha
         },
         tile_h=height,
         tile_w=vectors,
+        clip=int(not _padding_in_memory(conv.x, shape)),
         residual=int(conv.residual is not None),
         act=conv.activation,
     )
@@ -301,6 +302,12 @@ def _padding_in_memory(x: Operand, shape: ConvGeometry) -> bool:
     if isinstance(x, Constant):
         return not shape.halo
     return (x.format.halo | shape.halo) == x.format.halo
+
+
+def _columns_in_memory(x: Operand, shape: ConvGeometry) -> bool:
+    """Whether the padding to the left and right lies in the buffer."""
+    halo = Halo(0, shape.halo.left, 0, shape.halo.right)
+    return not isinstance(x, Constant) and (x.format.halo | halo) == x.format.halo
 
 
 def _touched(shape: ConvGeometry) -> tuple[int, int]:

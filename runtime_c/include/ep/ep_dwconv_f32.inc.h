@@ -35,10 +35,11 @@ EP_INLINE void EP_DWCONV_FN(ep_dwconv_wide_row)(EP_DWCONV_V *acc, const float *E
     }
 }
 
-/** One register tile: th rows of tw vectors. */
+/** One register tile: th rows of tw vectors.  With `clip`, input rows outside the plane are left out; `first` is the row the
+ *  first tap of the first output row reads. */
 EP_INLINE void EP_DWCONV_FN(ep_dwconv_tile)(float *y, const float *EP_RESTRICT x, const float *EP_RESTRICT w,
                                             const float *EP_RESTRICT bias, const float *r, const ep_dwconv_desc d,
-                                            const int th, const int tw)
+                                            const int th, const int tw, const int clip, const ptrdiff_t first)
 {
     EP_DWCONV_V acc[EP_DWCONV_MAX_PIXELS];
     EP_UNROLL
@@ -55,7 +56,11 @@ EP_INLINE void EP_DWCONV_FN(ep_dwconv_tile)(float *y, const float *EP_RESTRICT x
         }
         EP_UNROLL
         for (int i = 0; i < th; i++) {
-            const float *row = x + (i * d.sh + p * d.dh) * d.x_row;
+            const ptrdiff_t down = i * d.sh + p * d.dh;
+            if (clip && (first + down < 0 || first + down >= d.ih)) {
+                continue;
+            }
+            const float *row = x + down * d.x_row;
             if (d.kw < EP_DWCONV_WIDE_KERNEL) {
                 EP_DWCONV_FN(ep_dwconv_row)(acc + i * tw, row, wv, d, tw);
             } else {
@@ -75,18 +80,31 @@ EP_INLINE void EP_DWCONV_FN(ep_dwconv_tile)(float *y, const float *EP_RESTRICT x
 /** th rows of one channel block. */
 EP_INLINE void EP_DWCONV_FN(ep_dwconv_rows)(float *y, const float *EP_RESTRICT x, const float *EP_RESTRICT w,
                                             const float *EP_RESTRICT bias, const float *r, const ep_dwconv_desc d,
-                                            const int th)
+                                            const int th, const int clip, const ptrdiff_t first)
 {
     const ptrdiff_t vectors = d.ow * d.block / EP_DWCONV_L;
     const ptrdiff_t full = vectors - vectors % d.tile_w;
     for (ptrdiff_t j = 0; j < full; j += d.tile_w) {
         EP_DWCONV_FN(ep_dwconv_tile)
-        (y + j * EP_DWCONV_L, x + j * d.sw * EP_DWCONV_L, w, bias, d.residual ? r + j * EP_DWCONV_L : r, d, th, d.tile_w);
+        (y + j * EP_DWCONV_L, x + j * d.sw * EP_DWCONV_L, w, bias, d.residual ? r + j * EP_DWCONV_L : r, d, th, d.tile_w,
+         clip, first);
     }
     if (vectors % d.tile_w != 0) {
         EP_DWCONV_FN(ep_dwconv_tile)
         (y + full * EP_DWCONV_L, x + full * d.sw * EP_DWCONV_L, w, bias, d.residual ? r + full * EP_DWCONV_L : r, d, th,
-         (int)(vectors % d.tile_w));
+         (int)(vectors % d.tile_w), clip, first);
+    }
+}
+
+/** th rows of one channel block, near the upper and lower edge with the rows outside left out. */
+EP_INLINE void EP_DWCONV_FN(ep_dwconv_clipped)(float *y, const float *EP_RESTRICT x, const float *EP_RESTRICT w,
+                                               const float *EP_RESTRICT bias, const float *r, const ep_dwconv_desc d,
+                                               const int th, const ptrdiff_t first)
+{
+    if (d.clip && (first < 0 || first + (th - 1) * d.sh + (d.kh - 1) * d.dh >= d.ih)) {
+        EP_DWCONV_FN(ep_dwconv_rows)(y, x, w, bias, r, d, th, 1, first);
+    } else {
+        EP_DWCONV_FN(ep_dwconv_rows)(y, x, w, bias, r, d, th, 0, first);
     }
 }
 
@@ -106,9 +124,9 @@ EP_INLINE void EP_DWCONV_FN(ep_dwconv_f32)(void *y, const void *x, const void *w
             d.residual ? (const float *)r + image * d.r_image + block * d.r_plane + row * d.r_row : (const float *)r;
         float *target = (float *)y + image * d.y_image + block * d.y_plane + row * d.y_row;
         if (last_th != d.tile_h && row + d.tile_h > d.oh) {
-            EP_DWCONV_FN(ep_dwconv_rows)(target, source, weights, offsets, added, d, last_th);
+            EP_DWCONV_FN(ep_dwconv_clipped)(target, source, weights, offsets, added, d, last_th, row * d.sh - d.top);
         } else {
-            EP_DWCONV_FN(ep_dwconv_rows)(target, source, weights, offsets, added, d, d.tile_h);
+            EP_DWCONV_FN(ep_dwconv_clipped)(target, source, weights, offsets, added, d, d.tile_h, row * d.sh - d.top);
         }
     }
 }
