@@ -55,7 +55,8 @@ EP_INLINE EP_F EP_FN(ep_expm1)(EP_F x)
     p = p * (r * r) + r;
     const EP_F scale = EP_FN(ep_power_of_two)(n - 1);
     const EP_F result = (scale * p + (scale - 0.5f)) * 2.0f;
-    return EP_SELECT(EP_MASK(EP_ABS(x) < EP_SPLAT(1e-8f)), x, result); /* -0, and what half the scale makes a denormal */
+    const EP_I keep = EP_MASK(EP_ABS(x) < EP_SPLAT(1e-8f)); /* -0, and what half the scale would make a denormal */
+    return EP_SELECT(keep, x, result);
 }
 
 /* log(1+f) on sqrt(1/2) - 1 <= f <= sqrt(2) - 1, plus exponent*ln2 */
