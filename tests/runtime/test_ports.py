@@ -140,7 +140,7 @@ def test_bench_times_every_step(artifact: Artifact) -> None:
 def test_bench_warms_up_until_stable_and_keeps_to_its_time(artifact: Artifact) -> None:
     report = bench(artifact, "--seconds", "0.05")
     assert report["warmup_runs"] >= 10
-    assert report["runs"] >= 5
+    assert report["runs"] >= 3
     assert report["mean"] * report["runs"] < 0.5e9
 
 
