@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import onnx_ir as ir
 
 from packager.passes.graph import FUSED_KEY, dims, insert_before, is_float32, take_over
-from packager.passes.node_pass import NodePass
+from packager.passes.node_pass import FUSED_DOMAIN, NodePass, graphs_of
 
 FUSED_OP = "FusedElementwise"
-FUSED_DOMAIN = "edgepack"
 BODY = "body"
 
 MAX_INPUTS = 8
@@ -66,7 +65,7 @@ class FuseElementwise(NodePass):
     def call(self, model: ir.Model) -> ir.passes.PassResult:
         """Visit results before what they are made of, so that each loop is as long as it can be."""
         before = self.counts.total()
-        for graph in list(model.graphs()):
+        for graph in graphs_of(model.graph):
             for node in reversed(list(graph)):
                 if node.graph is graph and node.domain == "":
                     done = self.rewrite(node)

@@ -7,6 +7,20 @@ from collections import Counter
 
 import onnx_ir as ir
 
+FUSED_DOMAIN = "edgepack"
+"""The domain of operators that passes make and only our lowerings understand."""
+
+
+def graphs_of(graph: ir.Graph) -> list[ir.Graph]:
+    """``graph`` and the bodies of its control flow; the bodies of our own fused operators are finished."""
+    found = [graph]
+    for node in graph:
+        if node.domain != FUSED_DOMAIN:
+            for attribute in node.attributes.values():
+                if attribute.type == ir.AttributeType.GRAPH:
+                    found += graphs_of(attribute.as_graph())
+    return found
+
 
 class NodePass(ir.passes.InPlacePass):
     """Calls :meth:`rewrite` for every standard node; ``counts`` says how often each kind of rewrite happened."""
@@ -18,7 +32,7 @@ class NodePass(ir.passes.InPlacePass):
     def call(self, model: ir.Model) -> ir.passes.PassResult:
         """Visit the nodes of all graphs in order; nodes removed meanwhile are skipped."""
         before = self.counts.total()
-        for graph in list(model.graphs()):
+        for graph in graphs_of(model.graph):
             for node in list(graph):
                 if node.graph is graph and node.domain == "":
                     done = self.rewrite(node)

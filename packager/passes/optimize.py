@@ -12,16 +12,17 @@ from packager.passes.absorb_transpose import AbsorbTranspose
 from packager.passes.fold_arithmetic import FoldArithmetic
 from packager.passes.fold_batch_norm import FoldBatchNormalization
 from packager.passes.fold_dequantize import FoldDequantize
+from packager.passes.fold_into_next import FoldIntoNext
 from packager.passes.fold_pad import FoldPad
 from packager.passes.fuse_activation import FuseActivation
-from packager.passes.fuse_elementwise import FUSED_DOMAIN, FuseElementwise
+from packager.passes.fuse_elementwise import FuseElementwise
 from packager.passes.fuse_residual import FuseResidual
 from packager.passes.gather_to_slice import GatherToSlice
 from packager.passes.global_pools import GlobalPools
 from packager.passes.merge_concats import MergeConcats
 from packager.passes.merge_transposes import MergeTransposes
 from packager.passes.merge_views import MergeViews
-from packager.passes.node_pass import NodePass
+from packager.passes.node_pass import FUSED_DOMAIN, NodePass
 from packager.passes.recognize_activations import RecognizeActivations
 from packager.passes.recognize_layer_norm import RecognizeLayerNorm
 from packager.passes.remove_noops import RemoveNoOps
@@ -52,6 +53,7 @@ def _tidying() -> list[NodePass]:
         AbsorbTranspose(),
         FoldBatchNormalization(),
         FoldArithmetic(),
+        FoldIntoNext(),
         FoldPad(),
     ]
 

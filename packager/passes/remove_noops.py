@@ -7,7 +7,9 @@ import onnx_ir as ir
 from packager.passes.graph import can_take_over, dims, remove, take_over
 from packager.passes.node_pass import NodePass
 
-_SAME_SHAPE = frozenset({"Slice", "Pad", "Expand", "Reshape", "Tile", "Squeeze", "Unsqueeze", "Flatten", "Identity"})
+_SAME_SHAPE = frozenset(
+    {"Slice", "Pad", "Expand", "Reshape", "Tile", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Split"}
+)
 """These copy elements in order: an output of the input's shape is the input (Slice only with positive steps)."""
 
 _SINGLE_INPUT = frozenset({"Concat", "Sum", "Mean", "Max", "Min"})

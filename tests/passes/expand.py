@@ -7,7 +7,7 @@ import onnx_ir as ir
 from onnx_ir.passes import common
 
 from packager.passes.fuse_activation import ALPHA, BETA, KIND
-from packager.passes.fuse_elementwise import BODY, FUSED_DOMAIN
+from packager.passes.fuse_elementwise import BODY
 from packager.passes.graph import (
     add_constant,
     dims,
@@ -18,6 +18,7 @@ from packager.passes.graph import (
     set_input,
     take_over,
 )
+from packager.passes.node_pass import FUSED_DOMAIN
 from tests.frontend.models import Array, run
 
 _OPERATORS = {

@@ -46,6 +46,7 @@ def text(body: str, result: str = "float[a, b, c] y", x: str = "float[2, 3, 4] x
         "Concat <axis = 1> (n)",
         "Max (n)",
         "Cast <to = 1> (n)",
+        "Split <axis = 1, num_outputs = 1> (n)",
     ],
 )
 def test_an_operator_that_returns_its_input_goes_away(node: str) -> None:
