@@ -194,14 +194,14 @@ static float pooled(const float *x, const ep_window_desc d, const ptrdiff_t o[3]
 
 typedef void (*pool_fn)(void *y, const void *x, ep_window_desc d, ptrdiff_t begin, ptrdiff_t end);
 
-#define POOL_FUNCTIONS(suffix)                                                                             \
-    static void max_##suffix(void *y, const void *x, ep_window_desc d, ptrdiff_t begin, ptrdiff_t end)     \
-    {                                                                                                      \
-        ep_max_pool_##suffix(y, x, d, begin, end);                                                         \
-    }                                                                                                      \
-    static void average_##suffix(void *y, const void *x, ep_window_desc d, ptrdiff_t begin, ptrdiff_t end) \
-    {                                                                                                      \
-        ep_average_pool_##suffix(y, x, d, begin, end);                                                     \
+#define POOL_FUNCTIONS(suffix)                                                                                         \
+    static void max_##suffix(void *y, const void *x, ep_window_desc d, ptrdiff_t begin, ptrdiff_t end)                 \
+    {                                                                                                                  \
+        ep_max_pool_##suffix(y, x, d, begin, end);                                                                     \
+    }                                                                                                                  \
+    static void average_##suffix(void *y, const void *x, ep_window_desc d, ptrdiff_t begin, ptrdiff_t end)             \
+    {                                                                                                                  \
+        ep_average_pool_##suffix(y, x, d, begin, end);                                                                 \
     }
 
 POOL_FUNCTIONS(f32)

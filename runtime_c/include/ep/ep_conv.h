@@ -28,9 +28,9 @@
 
 typedef struct ep_conv_desc {
     ptrdiff_t images, groups;
-    ptrdiff_t ic, oc;                 /* channels of one group in, of all groups out */
-    ptrdiff_t x_block, y_block;       /* channels per block */
-    ptrdiff_t ih, iw;                 /* input plane, read with `border` only */
+    ptrdiff_t ic, oc;           /* channels of one group in, of all groups out */
+    ptrdiff_t x_block, y_block; /* channels per block */
+    ptrdiff_t ih, iw;           /* input plane, read with `border` only */
     ptrdiff_t oh, ow;
     ptrdiff_t kh, kw, sh, sw, dh, dw; /* kernel, stride, dilation */
     ptrdiff_t top, left;              /* padding before the plane */

@@ -80,7 +80,8 @@ EP_INLINE void EP_CONV_FN(ep_conv_sum_border)(EP_CONV_V acc[EP_CONV_MAX_OC][EP_C
 }
 
 /** Residual, activation and store of one vector: L channels of one pixel, in L / y_block blocks. */
-EP_INLINE void EP_CONV_FN(ep_conv_store)(float *y, const float *r, EP_CONV_V v, const ptrdiff_t oc, const ep_conv_desc d)
+EP_INLINE void EP_CONV_FN(ep_conv_store)(float *y, const float *r, EP_CONV_V v, const ptrdiff_t oc,
+                                         const ep_conv_desc d)
 {
     if (d.y_block == EP_CONV_L) {
         if (d.residual) {
@@ -146,8 +147,8 @@ EP_INLINE void EP_CONV_FN(ep_conv_row)(EP_CONV_FN(ep_conv_tile) at, const ep_con
     const int tw = d.tile_w;
     const ptrdiff_t full = d.ow / tw;
     const int rest = (int)(d.ow % tw);
-    const ptrdiff_t head = d.border ? 1 : 0;                                     /* tiles at a constant place: first... */
-    const ptrdiff_t tail = d.border && rest == 0 && full > 1 ? full - 1 : full;  /* ...and last */
+    const ptrdiff_t head = d.border ? 1 : 0; /* tiles at a constant place: first... */
+    const ptrdiff_t tail = d.border && rest == 0 && full > 1 ? full - 1 : full; /* ...and last */
     const ptrdiff_t x_step = tw * d.sw * d.x_pixel, y_step = tw * d.y_pixel, r_step = tw * d.r_pixel;
     const EP_CONV_FN(ep_conv_tile) start = at;
     if (d.border && full > 0) {

@@ -120,8 +120,8 @@ EP_INLINE ep_f32v ep_conv_plain_load(const float *x, const ptrdiff_t step)
 }
 
 /** Residual, activation and store of EP_F32_LANES pixels of one channel. */
-EP_INLINE void ep_conv_plain_store_vector(const ep_conv_plain_row *at, ep_f32v sum, const ptrdiff_t b, const ptrdiff_t j,
-                                          const ep_conv_plain_desc d)
+EP_INLINE void ep_conv_plain_store_vector(const ep_conv_plain_row *at, ep_f32v sum, const ptrdiff_t b,
+                                          const ptrdiff_t j, const ep_conv_plain_desc d)
 {
 #if EP_F32_LANES == 1
     ep_conv_plain_store(at, sum, b, j, d);
@@ -146,7 +146,8 @@ EP_INLINE void ep_conv_plain_store_vector(const ep_conv_plain_row *at, ep_f32v s
 }
 
 /** tile_oc channels of `tw` vectors of pixels from j on, for which every kernel column lies inside. */
-EP_INLINE void ep_conv_plain_tile(const ep_conv_plain_row *at, const ptrdiff_t j, const ep_conv_plain_desc d, const int tw)
+EP_INLINE void ep_conv_plain_tile(const ep_conv_plain_row *at, const ptrdiff_t j, const ep_conv_plain_desc d,
+                                  const int tw)
 {
     ep_f32v acc[EP_CONV_PLAIN_MAX_OC][EP_CONV_PLAIN_MAX_W];
     EP_UNROLL
@@ -159,7 +160,8 @@ EP_INLINE void ep_conv_plain_tile(const ep_conv_plain_row *at, const ptrdiff_t j
     for (ptrdiff_t c = 0; c < d.ic; c++) {
         for (ptrdiff_t s = at->s_begin; s < at->s_end; s++) {
             for (ptrdiff_t p = at->p_begin; p < at->p_end; p++) {
-                const float *x = at->x + c * d.x_channel + s * d.dd * d.x_depth + p * d.dh * d.x_row + j * d.sw - d.left;
+                const float *x =
+                    at->x + c * d.x_channel + s * d.dd * d.x_depth + p * d.dh * d.x_row + j * d.sw - d.left;
                 const float *w = at->w + ((c * d.kd + s) * d.kh + p) * d.kw * d.tile_oc;
                 for (ptrdiff_t q = 0; q < d.kw; q++) {
                     EP_UNROLL
@@ -214,10 +216,12 @@ EP_INLINE void ep_conv_plain_f32(void *y, const void *x, const void *w, const vo
     const ptrdiff_t taps = d.ic * d.kd * d.kh * d.kw * d.tile_oc;
     for (ptrdiff_t unit = begin; unit < end; unit++) {
         const ptrdiff_t i = unit % d.oh, e = unit / d.oh % d.od;
-        const ptrdiff_t tile = unit / (d.oh * d.od) % (tiles * d.groups), image = unit / (d.oh * d.od) / (tiles * d.groups);
+        const ptrdiff_t tile = unit / (d.oh * d.od) % (tiles * d.groups),
+                        image = unit / (d.oh * d.od) / (tiles * d.groups);
         const ptrdiff_t group = tile / tiles, o = tile % tiles * d.tile_oc;
         const ptrdiff_t depth = e * d.sd - d.front, row = i * d.sh - d.top;
-        const ptrdiff_t place = d.y_start + image * d.y_image + (group * d.oc + o) * d.y_channel + e * d.y_depth + i * d.y_row;
+        const ptrdiff_t place =
+            d.y_start + image * d.y_image + (group * d.oc + o) * d.y_channel + e * d.y_depth + i * d.y_row;
         ep_conv_plain_row at;
         at.x = (const float *)x + image * d.x_image + group * d.ic * d.x_channel + depth * d.x_depth + row * d.x_row;
         at.w = (const float *)w + tile * taps;

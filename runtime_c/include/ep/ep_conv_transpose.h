@@ -26,8 +26,8 @@ typedef struct ep_conv_transpose_desc {
 } ep_conv_transpose_desc;
 
 /** y[start + q * dilation] += x * w[q] for every q that lands inside [0, extent). */
-EP_INLINE void ep_conv_transpose_row(float *EP_RESTRICT y, const float x, const float *EP_RESTRICT w, const ptrdiff_t start,
-                                     const ep_conv_transpose_desc d)
+EP_INLINE void ep_conv_transpose_row(float *EP_RESTRICT y, const float x, const float *EP_RESTRICT w,
+                                     const ptrdiff_t start, const ep_conv_transpose_desc d)
 {
     const ptrdiff_t begin = start >= 0 ? 0 : (d.dw - 1 - start) / d.dw;
     const ptrdiff_t room = start >= d.ow ? 0 : (d.ow - start + d.dw - 1) / d.dw;
@@ -48,7 +48,8 @@ EP_INLINE void ep_conv_transpose_channel(float *y, const float *x, const float *
                 continue;
             }
             for (ptrdiff_t j = 0; j < d.iw; j++) {
-                ep_conv_transpose_row(y + (e * d.oh + i) * d.ow, x[cell * d.iw + j], w + tap * d.kw, j * d.sw - d.left, d);
+                ep_conv_transpose_row(y + (e * d.oh + i) * d.ow, x[cell * d.iw + j], w + tap * d.kw, j * d.sw - d.left,
+                                      d);
             }
         }
     }

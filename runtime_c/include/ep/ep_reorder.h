@@ -25,7 +25,8 @@ EP_INLINE void ep_reorder_row(float *EP_RESTRICT y, const float *EP_RESTRICT x, 
             EP_UNROLL
             for (ptrdiff_t lane = 0; lane < lanes; lane++) {
                 const ptrdiff_t c = channel + lane;
-                y[j * d.y_pixel + lane * d.y_lane] = x[c / d.x_block * d.x_plane + c % d.x_block * d.x_lane + j * d.x_pixel];
+                y[j * d.y_pixel + lane * d.y_lane] =
+                    x[c / d.x_block * d.x_plane + c % d.x_block * d.x_lane + j * d.x_pixel];
             }
         }
         return;
@@ -39,7 +40,8 @@ EP_INLINE void ep_reorder_row(float *EP_RESTRICT y, const float *EP_RESTRICT x, 
     }
 }
 
-EP_INLINE void ep_reorder_f32(void *y, const void *x, const ep_reorder_desc d, const ptrdiff_t begin, const ptrdiff_t end)
+EP_INLINE void ep_reorder_f32(void *y, const void *x, const ep_reorder_desc d, const ptrdiff_t begin,
+                              const ptrdiff_t end)
 {
     const ptrdiff_t blocks = (d.channels + d.y_block - 1) / d.y_block;
     for (ptrdiff_t unit = begin; unit < end; unit++) {

@@ -16,23 +16,22 @@ typedef struct ep_scan_desc {
 } ep_scan_desc;
 
 /* `wide` is a type the arithmetic cannot overflow in */
-#define EP_DEFINE_SCAN(type, wide, name)                                                                      \
-    EP_INLINE void ep_scan_##name(void *y, const void *x, const ep_scan_desc d, ptrdiff_t begin,              \
-                                  ptrdiff_t end)                                                              \
-    {                                                                                                         \
-        for (ptrdiff_t o = begin; o < end; o++) {                                                             \
-            for (ptrdiff_t i = 0; i < d.inner; i++) {                                                         \
-                wide sum = d.product ? 1 : 0;                                                                 \
-                for (ptrdiff_t step = 0; step < d.axis; step++) {                                             \
-                    const ptrdiff_t j = d.reverse ? d.axis - 1 - step : step;                                 \
-                    const ptrdiff_t at = (o * d.axis + j) * d.inner + i;                                      \
-                    const wide cell = (wide)((const type *)x)[at];                                            \
-                    const wide next = d.product ? sum * cell : sum + cell;                                    \
-                    ((type *)y)[at] = (type)(d.exclusive ? sum : next);                                       \
-                    sum = next;                                                                               \
-                }                                                                                             \
-            }                                                                                                 \
-        }                                                                                                     \
+#define EP_DEFINE_SCAN(type, wide, name)                                                                               \
+    EP_INLINE void ep_scan_##name(void *y, const void *x, const ep_scan_desc d, ptrdiff_t begin, ptrdiff_t end)        \
+    {                                                                                                                  \
+        for (ptrdiff_t o = begin; o < end; o++) {                                                                      \
+            for (ptrdiff_t i = 0; i < d.inner; i++) {                                                                  \
+                wide sum = d.product ? 1 : 0;                                                                          \
+                for (ptrdiff_t step = 0; step < d.axis; step++) {                                                      \
+                    const ptrdiff_t j = d.reverse ? d.axis - 1 - step : step;                                          \
+                    const ptrdiff_t at = (o * d.axis + j) * d.inner + i;                                               \
+                    const wide cell = (wide)((const type *)x)[at];                                                     \
+                    const wide next = d.product ? sum * cell : sum + cell;                                             \
+                    ((type *)y)[at] = (type)(d.exclusive ? sum : next);                                                \
+                    sum = next;                                                                                        \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
     }
 
 EP_DEFINE_SCAN(ep_data_f32, float, f32)

@@ -8,32 +8,38 @@
 
 #include "ep_gather.h"
 
-typedef enum ep_scatter_op { EP_SCATTER_SET, EP_SCATTER_ADD, EP_SCATTER_MUL, EP_SCATTER_MIN, EP_SCATTER_MAX } ep_scatter_op;
+typedef enum ep_scatter_op {
+    EP_SCATTER_SET,
+    EP_SCATTER_ADD,
+    EP_SCATTER_MUL,
+    EP_SCATTER_MIN,
+    EP_SCATTER_MAX
+} ep_scatter_op;
 
 /* `wide` is a type the arithmetic cannot overflow in (unsigned for integers: results are those of two's complement) */
-#define EP_DEFINE_COMBINE(type, wide, name)                                             \
-    EP_INLINE void ep_combine_##name(void *y, const void *update, ep_scatter_op op)     \
-    {                                                                                   \
-        type *const cell = (type *)y;                                                   \
-        const type old = *cell;                                                         \
-        const type u = *(const type *)update;                                           \
-        switch (op) {                                                                   \
-        case EP_SCATTER_ADD:                                                            \
-            *cell = (type)((wide)old + (wide)u);                                        \
-            break;                                                                      \
-        case EP_SCATTER_MUL:                                                            \
-            *cell = (type)((wide)old * (wide)u);                                        \
-            break;                                                                      \
-        case EP_SCATTER_MIN:                                                            \
-            *cell = u < old ? u : old;                                                  \
-            break;                                                                      \
-        case EP_SCATTER_MAX:                                                            \
-            *cell = u > old ? u : old;                                                  \
-            break;                                                                      \
-        default:                                                                        \
-            *cell = u;                                                                  \
-            break;                                                                      \
-        }                                                                               \
+#define EP_DEFINE_COMBINE(type, wide, name)                                                                            \
+    EP_INLINE void ep_combine_##name(void *y, const void *update, ep_scatter_op op)                                    \
+    {                                                                                                                  \
+        type *const cell = (type *)y;                                                                                  \
+        const type old = *cell;                                                                                        \
+        const type u = *(const type *)update;                                                                          \
+        switch (op) {                                                                                                  \
+        case EP_SCATTER_ADD:                                                                                           \
+            *cell = (type)((wide)old + (wide)u);                                                                       \
+            break;                                                                                                     \
+        case EP_SCATTER_MUL:                                                                                           \
+            *cell = (type)((wide)old * (wide)u);                                                                       \
+            break;                                                                                                     \
+        case EP_SCATTER_MIN:                                                                                           \
+            *cell = u < old ? u : old;                                                                                 \
+            break;                                                                                                     \
+        case EP_SCATTER_MAX:                                                                                           \
+            *cell = u > old ? u : old;                                                                                 \
+            break;                                                                                                     \
+        default:                                                                                                       \
+            *cell = u;                                                                                                 \
+            break;                                                                                                     \
+        }                                                                                                              \
     }
 
 EP_DEFINE_COMBINE(ep_data_f32, float, f32)

@@ -14,38 +14,38 @@ typedef struct ep_topk_desc {
 } ep_topk_desc;
 
 /* values stay sorted while the axis is read: a new one moves those it beats back by one; x != x only for a NaN */
-#define EP_DEFINE_TOPK(type, name)                                                                                   \
-    EP_INLINE int ep_topk_beats_##name(type a, type b, int largest)                                                  \
-    {                                                                                                                \
-        const int above = a > b || (a != a && !(b != b));                                                            \
-        const int below = a < b || (!(a != a) && b != b);                                                            \
-        return largest ? above : below;                                                                              \
-    }                                                                                                                \
-                                                                                                                     \
-    EP_INLINE void ep_topk_##name(void *EP_RESTRICT values, void *EP_RESTRICT indices, const void *EP_RESTRICT x,    \
-                                  const ep_topk_desc d, ptrdiff_t begin, ptrdiff_t end)                              \
-    {                                                                                                                \
-        for (ptrdiff_t row = begin * d.inner; row < end * d.inner; row++) {                                          \
-            const ptrdiff_t o = row / d.inner;                                                                       \
-            const ptrdiff_t i = row % d.inner;                                                                       \
-            type *const best = (type *)values + o * d.k * d.inner + i;                                               \
-            ep_data_s64 *const where = (ep_data_s64 *)indices + o * d.k * d.inner + i;                               \
-            const type *const line = (const type *)x + o * d.axis * d.inner + i;                                     \
-            ptrdiff_t held = 0;                                                                                      \
-            for (ptrdiff_t j = 0; j < d.axis; j++) {                                                                 \
-                const type cell = line[j * d.inner];                                                                 \
-                if (held == d.k && !ep_topk_beats_##name(cell, best[(held - 1) * d.inner], d.largest)) {             \
-                    continue;                                                                                        \
-                }                                                                                                    \
-                ptrdiff_t slot = held < d.k ? held++ : held - 1;                                                     \
-                for (; slot > 0 && ep_topk_beats_##name(cell, best[(slot - 1) * d.inner], d.largest); slot--) {      \
-                    best[slot * d.inner] = best[(slot - 1) * d.inner];                                               \
-                    where[slot * d.inner] = where[(slot - 1) * d.inner];                                             \
-                }                                                                                                    \
-                best[slot * d.inner] = cell;                                                                         \
-                where[slot * d.inner] = j;                                                                           \
-            }                                                                                                        \
-        }                                                                                                            \
+#define EP_DEFINE_TOPK(type, name)                                                                                     \
+    EP_INLINE int ep_topk_beats_##name(type a, type b, int largest)                                                    \
+    {                                                                                                                  \
+        const int above = a > b || (a != a && !(b != b));                                                              \
+        const int below = a < b || (!(a != a) && b != b);                                                              \
+        return largest ? above : below;                                                                                \
+    }                                                                                                                  \
+                                                                                                                       \
+    EP_INLINE void ep_topk_##name(void *EP_RESTRICT values, void *EP_RESTRICT indices, const void *EP_RESTRICT x,      \
+                                  const ep_topk_desc d, ptrdiff_t begin, ptrdiff_t end)                                \
+    {                                                                                                                  \
+        for (ptrdiff_t row = begin * d.inner; row < end * d.inner; row++) {                                            \
+            const ptrdiff_t o = row / d.inner;                                                                         \
+            const ptrdiff_t i = row % d.inner;                                                                         \
+            type *const best = (type *)values + o * d.k * d.inner + i;                                                 \
+            ep_data_s64 *const where = (ep_data_s64 *)indices + o * d.k * d.inner + i;                                 \
+            const type *const line = (const type *)x + o * d.axis * d.inner + i;                                       \
+            ptrdiff_t held = 0;                                                                                        \
+            for (ptrdiff_t j = 0; j < d.axis; j++) {                                                                   \
+                const type cell = line[j * d.inner];                                                                   \
+                if (held == d.k && !ep_topk_beats_##name(cell, best[(held - 1) * d.inner], d.largest)) {               \
+                    continue;                                                                                          \
+                }                                                                                                      \
+                ptrdiff_t slot = held < d.k ? held++ : held - 1;                                                       \
+                for (; slot > 0 && ep_topk_beats_##name(cell, best[(slot - 1) * d.inner], d.largest); slot--) {        \
+                    best[slot * d.inner] = best[(slot - 1) * d.inner];                                                 \
+                    where[slot * d.inner] = where[(slot - 1) * d.inner];                                               \
+                }                                                                                                      \
+                best[slot * d.inner] = cell;                                                                           \
+                where[slot * d.inner] = j;                                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
     }
 
 EP_DEFINE_TOPK(ep_data_f32, f32)

@@ -15,12 +15,12 @@ typedef int8_t ep_pool_int8 __attribute__((may_alias));
 typedef uint8_t ep_pool_uint8 __attribute__((may_alias));
 
 typedef struct ep_window_desc {
-    ptrdiff_t in[3], out[3];              /* spatial extents */
+    ptrdiff_t in[3], out[3]; /* spatial extents */
     ptrdiff_t kernel[3], stride[3], dilation[3];
-    ptrdiff_t before[3], after[3];        /* padding */
-    ptrdiff_t x_plane, y_plane;           /* pitches in elements */
+    ptrdiff_t before[3], after[3]; /* padding */
+    ptrdiff_t x_plane, y_plane;    /* pitches in elements */
     ptrdiff_t xs[3], ys[3];
-    int count_padding;                    /* averages: padded cells count (cells past the padding never do) */
+    int count_padding; /* averages: padded cells count (cells past the padding never do) */
 } ep_window_desc;
 
 /** The part of a window along one axis: tap k reads cell first + k * dilation, which is in x for from <= k < to. */
@@ -48,9 +48,8 @@ EP_INLINE ep_taps ep_taps_at(const ep_window_desc d, int axis, ptrdiff_t o)
 /** Cells of the window along one axis that an average divides by. */
 EP_INLINE ptrdiff_t ep_taps_counted(const ep_window_desc d, int axis, const ep_taps taps)
 {
-    return d.count_padding
-               ? ep_taps_below(d.in[axis] + d.after[axis], taps.first, d.dilation[axis], d.kernel[axis])
-               : taps.to - taps.from;
+    return d.count_padding ? ep_taps_below(d.in[axis] + d.after[axis], taps.first, d.dilation[axis], d.kernel[axis])
+                           : taps.to - taps.from;
 }
 
 /** The first output column whose window does not begin in the padding. */
