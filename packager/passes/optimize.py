@@ -26,6 +26,7 @@ from packager.passes.node_pass import FUSED_DOMAIN, NodePass
 from packager.passes.recognize_activations import RecognizeActivations
 from packager.passes.recognize_layer_norm import RecognizeLayerNorm
 from packager.passes.remove_noops import RemoveNoOps
+from packager.passes.round_in_float import RoundInFloat
 from packager.passes.sink_transposes import SinkTransposes
 from packager.passes.sink_views import SinkViews
 from packager.progress import Progress, silent
@@ -60,7 +61,7 @@ def _tidying() -> list[NodePass]:
 
 def _fusing() -> list[NodePass]:
     """Passes that leave more than plain ONNX behind, once: the residual is added before the activation."""
-    return [FuseResidual(), FuseActivation(), FuseElementwise()]
+    return [RoundInFloat(), FuseResidual(), FuseActivation(), FuseElementwise()]
 
 
 def optimize(model: ir.Model, progress: Progress = silent, *, after_pass: AfterPass | None = None) -> tuple[str, ...]:
