@@ -131,14 +131,16 @@ def _fold_multiple_outputs(model: ir.Model) -> bool:
         except Exception:  # noqa: S112  reported by _check_all_folded
             continue
         for output, array in zip(node.outputs, arrays, strict=True):
+            name = output.name  # a graph output keeps it
+            output.name = f"{name}_computed"
             value = ir.Value(
-                name=f"{output.name}_folded",
+                name=name,
                 type=ir.TensorType(ir.DataType.from_numpy(array.dtype)),
                 shape=ir.Shape(array.shape),
-                const_value=ir.Tensor(array, name=f"{output.name}_folded"),
+                const_value=ir.Tensor(array, name=name),
             )
             model.graph.register_initializer(value)
-            output.replace_all_uses_with(value, replace_graph_outputs=False)
+            output.replace_all_uses_with(value, replace_graph_outputs=True)
         changed = True
     return changed
 

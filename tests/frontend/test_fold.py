@@ -48,6 +48,18 @@ def test_nodes_with_several_outputs_are_folded() -> None:
     np.testing.assert_array_equal(run(loaded.model, {"x": np.ones(2, np.float32)})[0], [4, 6])
 
 
+def test_a_folded_output_of_the_graph_keeps_its_name() -> None:
+    text = """g (float[2] x) => (float[2] y, float[2] b) {
+        c = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> ()
+        a, b = Split <axis = 0> (c)
+        y = Mul (x, a)
+    }"""
+    outputs = load_model(parse(text)).model.graph.outputs
+    assert [value.name for value in outputs] == ["y", "b"]
+    assert outputs[1].const_value is not None
+    np.testing.assert_array_equal(outputs[1].const_value.numpy(), [3, 4])
+
+
 def test_heavy_weights_are_folded_too() -> None:
     model = add_initializer(
         parse("g (float[1, 300] x) => (float[1, 200] y) { t = Transpose (w) y = MatMul (x, t) }"), w=random(200, 300)
