@@ -132,6 +132,8 @@ def _fold_multiple_outputs(model: ir.Model) -> bool:
             continue
         for output, array in zip(node.outputs, arrays, strict=True):
             name = output.name  # a graph output keeps it
+            if not name:
+                continue  # left out
             output.name = f"{name}_computed"
             value = ir.Value(
                 name=name,

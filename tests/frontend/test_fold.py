@@ -60,6 +60,17 @@ def test_a_folded_output_of_the_graph_keeps_its_name() -> None:
     np.testing.assert_array_equal(outputs[1].const_value.numpy(), [3, 4])
 
 
+def test_outputs_that_were_left_out_are_not_folded() -> None:
+    text = """g (float[2] x) => (float[2] y) {
+        c = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> ()
+        a, unused = Split <axis = 0> (c)
+        y = Mul (x, a)
+    }"""
+    model = parse(text)
+    model.graph.node[1].output[1] = ""
+    assert op_types(load_model(model).model) == ["Mul"]
+
+
 def test_heavy_weights_are_folded_too() -> None:
     model = add_initializer(
         parse("g (float[1, 300] x) => (float[1, 200] y) { t = Transpose (w) y = MatMul (x, t) }"), w=random(200, 300)
