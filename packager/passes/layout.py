@@ -25,6 +25,9 @@ _PLAIN_CHANNELS = (
     32  # so many input channels a blocked convolution reads from a row-major tensor as fast as from blocks
 )
 
+_NARROW = 8
+"""Output columns below which a convolution wants its padding in memory."""
+
 
 @dataclass(frozen=True)
 class _Choice:
@@ -230,7 +233,7 @@ class _Layout:
         for node in self.graph:
             first = input_at(node, 0)
             if node.op_type == "Conv" and first is not None and self._block(first):
-                halos[first] = halos.get(first, Halo()) | _geometry(node).halo
+                halos[first] = halos.get(first, Halo()) | _border(_geometry(node))
             elif node.op_type == "Concat" and self._block(node.outputs[0]):
                 concats.append([*(value for value in node.inputs if value is not None), *node.outputs])
         for group in (*reversed(concats), *concats):
@@ -265,6 +268,17 @@ def _common_block(channels: int, widest: int) -> int:
 
 def _geometry(node: ir.Node) -> ConvGeometry:
     return conv_geometry(node, dims(required(node, 0)), dims(required(node, 1)), dims(node.outputs[0]))
+
+
+def _border(shape: ConvGeometry) -> Halo:
+    """The padding to keep in memory.
+
+    Depthwise kernels need the columns and leave out rows.  The others leave out what lies outside, which is faster than
+    zeroing it (0.87 to 0.99 of the time on planes of 8 to 56) until the edges are most of the plane (1.25 on 7 x 7).
+    """
+    if shape.depthwise:
+        return Halo(0, shape.halo.left, 0, shape.halo.right)
+    return shape.halo if shape.outputs[-1] < _NARROW else Halo()
 
 
 def _single_pixel(value: ir.Value) -> bool:
