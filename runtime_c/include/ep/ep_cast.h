@@ -42,37 +42,29 @@ EP_FLOAT_TO_INT(double, f64, u32, uint32_t, -1.0, 4294967296.0, 0, UINT32_MAX)
 EP_FLOAT_TO_INT(double, f64, u64, uint64_t, -1.0, 18446744073709551616.0, 0, UINT64_MAX)
 #undef EP_FLOAT_TO_INT
 
-/* Normal halves: the exponent is rebased and the 13 lost bits round by an addition that may carry into it.  Below 2^-14 the
+/* All cases are computed and selected, so that loops over these become vectors.
+ * Normal halves: the exponent is rebased and the 13 lost bits round by an addition that may carry into it.  Below 2^-14 the
  * sum with 1/2 puts the bits of the denormal at the end of a float's mantissa, rounded by the addition itself. */
 EP_INLINE uint16_t ep_f16_from_f32(float v)
 {
     const uint32_t bits = ep_f32_to_bits(v);
-    const uint32_t sign = (bits >> 16) & 0x8000u;
     const uint32_t magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) {
-        return (uint16_t)(sign | 0x7e00u);
-    }
-    if (magnitude >= 0x47800000u) {
-        return (uint16_t)(sign | 0x7c00u);
-    }
-    if (magnitude < 0x38800000u) {
-        return (uint16_t)(sign | (ep_f32_to_bits(ep_f32_from_bits(magnitude) + 0.5f) - 0x3f000000u));
-    }
-    return (uint16_t)(sign | ((magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13));
+    const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+    const uint32_t denormal = ep_f32_to_bits(ep_f32_from_bits(magnitude) + 0.5f) - 0x3f000000u;
+    const uint32_t finite = magnitude < 0x38800000u ? denormal : normal;
+    const uint32_t beyond = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
+    const uint32_t half = magnitude < 0x47800000u ? finite : beyond;
+    return (uint16_t)(((bits >> 16) & 0x8000u) | half);
 }
 
 EP_INLINE float ep_f32_from_f16(uint16_t h)
 {
-    const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
     const uint32_t magnitude = h & 0x7fffu;
-    if (magnitude >= 0x7c00u) {
-        return ep_f32_from_bits(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
-    }
-    if (magnitude < 0x400u) {
-        const float denormal = (float)(int32_t)magnitude * 5.9604644775390625e-8f; /* 2^-24 */
-        return sign != 0 ? -denormal : denormal;
-    }
-    return ep_f32_from_bits(sign | ((magnitude << 13) + 0x38000000u));
+    const uint32_t normal = (magnitude << 13) + 0x38000000u;
+    const uint32_t denormal = ep_f32_to_bits((float)(int32_t)magnitude * 5.9604644775390625e-8f); /* 2^-24 */
+    const uint32_t finite = magnitude < 0x400u ? denormal : normal;
+    const uint32_t bits = magnitude < 0x7c00u ? finite : normal + 0x38000000u;
+    return ep_f32_from_bits((uint32_t)(h & 0x8000u) << 16 | bits);
 }
 
 EP_INLINE uint16_t ep_bf16_from_f32(float v)
