@@ -10,7 +10,11 @@ from packager.lower.context import LoweringContext
 from packager.lower.registry import LayoutRule, lowering
 from packager.ops.arguments import axis_attribute
 from packager.ops.views import View, copy
-from packager.program import Buffer, Format, KernelCall, Operand, nchw
+from packager.program import Buffer, Descriptor, Format, Kernel, KernelCall, Operand, nchw
+
+CONCAT = Kernel("ep_concat", "ep_concat.h", splits=True, variadic=True)
+CONCAT_PARTS = 16
+_SHORT_RUN_BYTES = 64
 
 
 @lowering("Concat", layout=LayoutRule.SPATIAL)
@@ -22,6 +26,8 @@ def concat(node: ir.Node, ctx: LoweringContext) -> list[KernelCall]:
     output = node.outputs[0]
     dims, fmt = ctx.shape(output), ctx.format(output)
     axis = axis_attribute(node, len(dims), ctx)
+    if fmt.is_plain and _has_short_runs(node, ctx, axis):
+        return [_interleaved(node, ctx, axis)]
     calls: list[KernelCall] = []
     start = 0
     for value in node.inputs:
@@ -37,6 +43,28 @@ def concat(node: ir.Node, ctx: LoweringContext) -> list[KernelCall]:
                 calls += _copy_blocked(ctx, node, (operand, ctx.format(value), part), axis, start)
         start += part[axis]
     return calls
+
+
+def _has_short_runs(node: ir.Node, ctx: LoweringContext, axis: int) -> bool:
+    """Whether every row of the output takes less than a cache line from each part."""
+    dims = ctx.shape(node.outputs[0])
+    limit = _SHORT_RUN_BYTES // ctx.dtype(node.outputs[0]).size
+    runs = [math.prod(ctx.shape(value)[axis:]) for value in node.inputs if value is not None]
+    return math.prod(dims[:axis]) > 1 and len(runs) <= CONCAT_PARTS and min(runs) > 0 and max(runs) <= limit
+
+
+def _interleaved(node: ir.Node, ctx: LoweringContext, axis: int) -> KernelCall:
+    output = node.outputs[0]
+    dims = ctx.shape(output)
+    runs = tuple(math.prod(ctx.shape(value)[axis:]) for value in node.inputs if value is not None)
+    descriptor = Descriptor.of(
+        "ep_concat_desc",
+        size=ctx.dtype(output).size,
+        parts=len(runs),
+        row=sum(runs),
+        run=runs + (0,) * (CONCAT_PARTS - len(runs)),
+    )
+    return ctx.call(CONCAT, node, (ctx.buffer(output),), ctx.inputs(node), descriptor, extent=math.prod(dims[:axis]))
 
 
 def _placed(ctx: LoweringContext, value: ir.Value, output: ir.Value, axis: int, start: int) -> bool:
