@@ -14,7 +14,7 @@ DEFAULT_LIMIT = 2 << 30
 """Bytes kept by default: some twenty 100 MB models."""
 
 _DIGEST_BYTES = 32
-_KEEP = 0.75  # of the limit, after eviction: evicting at every store would be slow
+_KEEP = 0.75  # of the limit, after eviction: so that not every build evicts
 
 
 def cache_directory() -> Path:
@@ -82,13 +82,12 @@ class Cache:
             except BaseException:
                 Path(temporary).unlink(missing_ok=True)
                 raise
-            self._evict()
 
-    def _path(self, key: str) -> Path:
-        return self.directory / key[:2] / key
+    def trim(self) -> None:
+        """Beyond the limit, remove what was not used for longest until the rest is well below it.
 
-    def _evict(self) -> None:
-        """Remove what was not used for longest until the rest is well below the limit."""
+        Looks at every file: once per build, after what was stored.
+        """
         files = []
         for path in self.directory.glob("*/*"):
             with contextlib.suppress(OSError):
@@ -103,3 +102,6 @@ class Cache:
             with contextlib.suppress(OSError):
                 path.unlink()
             total -= size
+
+    def _path(self, key: str) -> Path:
+        return self.directory / key[:2] / key

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from codegen_c.names import model_prefix
 from packager.build import elf_check, wasm_check
 from packager.build.artifact import Artifact, SectionSizes
 from packager.build.cache import Cache
-from packager.build.compiler import Compiled, Compiler, announce_first_use, scratch_directory
+from packager.build.compiler import JOBS, Compiled, Compiler, announce_first_use, scratch_directory
 from packager.build.link_script import board_for, script_for
 from packager.build.objects import MAGIC as ELF_MAGIC
 from packager.build.objects import ElfObject, read_object
@@ -126,12 +127,15 @@ def _link(
     inputs = [str(library)]
     if target.is_freestanding:
         inputs += ["-T", _LINK_SCRIPT, "-Wl,-e,Reset_Handler"]
-    marker = announce_first_use(compiler.toolchain, progress)
-    paths: dict[str, Path] = {}
-    for name, objects in programs.items():
-        paths[name] = compiler.directory / "bin" / f"{prefix}-{name}{suffix}"
-        compiler.link(paths[name], objects, inputs)
+    paths = {name: compiler.directory / "bin" / f"{prefix}-{name}{suffix}" for name in programs}
+
+    def make(name: str) -> None:
+        compiler.link(paths[name], programs[name], inputs)
         _check_program(paths[name], target)
+
+    marker = announce_first_use(compiler.toolchain, progress)
+    with ThreadPoolExecutor(max_workers=JOBS if marker is None else 1) as pool:  # zig builds the C library once
+        list(pool.map(make, programs))
     if marker is not None:
         with contextlib.suppress(OSError):
             marker.touch()

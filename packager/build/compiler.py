@@ -47,10 +47,16 @@ class Compiler:
     scratch: Path
     cache: Cache
 
+    @property
+    def _tells_stack(self) -> bool:
+        """Whether frame sizes come in a file of their own; clang's are in the object."""
+        return self.toolchain.kind == "gcc"
+
     def compile(self, units: Sequence[Unit], files: Mapping[str, bytes]) -> dict[str, Compiled]:
         """The objects of ``units`` by source; BuildError names every source the compiler refuses."""
         with ThreadPoolExecutor(max_workers=JOBS) as pool:
             outcomes = list(pool.map(lambda unit: self._object(unit, files), units))
+        self.cache.trim()
         problems = [outcome for outcome in outcomes if isinstance(outcome, Problem)]
         if problems:
             raise BuildError(problems)
@@ -85,7 +91,8 @@ class Compiler:
         path = self.scratch / unit.object_name
         usage_path = path.with_suffix(".su")
         key = self._key(unit, files)
-        data, usage = self.cache.get(key), self.cache.get(f"{key}.su")
+        data = self.cache.get(key)
+        usage = self.cache.get(f"{key}.su") if self._tells_stack else b""
         if data is not None and usage is not None:
             path.write_bytes(data)
             return Compiled(unit.object_name, path, data, usage.decode())
@@ -95,7 +102,8 @@ class Compiler:
         data = path.read_bytes()
         usage = usage_path.read_bytes() if usage_path.is_file() else b""
         self.cache.put(key, data)
-        self.cache.put(f"{key}.su", usage)
+        if self._tells_stack:
+            self.cache.put(f"{key}.su", usage)
         return Compiled(unit.object_name, path, data, usage.decode())
 
     def _key(self, unit: Unit, files: Mapping[str, bytes]) -> str:

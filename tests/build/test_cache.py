@@ -41,6 +41,7 @@ def test_beyond_the_limit_what_was_not_used_for_longest_goes(tmp_path: Path) -> 
         os.utime(tmp_path / key[:2] / key, (1000 + index, 1000 + index))
     assert cache.get("aa1") is not None  # used just now
     cache.put("dd4", bytes(1000))
+    cache.trim()
     assert cache.get("bb2") is None
     assert cache.get("aa1") is not None
     assert cache.get("dd4") is not None
