@@ -42,6 +42,11 @@ def _half_pixel(position: Reals, axis: ResizeAxis) -> Reals:
     return (position + np.float32(0.5)) / np.float32(axis.scale) - np.float32(0.5)
 
 
+def _tf_half_pixel(position: Reals, axis: ResizeAxis) -> Reals:
+    """Resize-11 only; converters keep it."""
+    return (position + np.float32(0.5)) / np.float32(axis.scale)
+
+
 def _half_pixel_symmetric(position: Reals, axis: ResizeAxis) -> Reals:
     adjustment = axis.outside / (axis.scale * axis.inside)
     return np.float32(axis.inside / 2 * (1 - adjustment)) + _half_pixel(position, axis)
@@ -75,6 +80,7 @@ _COORDINATES: dict[str, Callable[[Reals, ResizeAxis], Reals]] = {
     "pytorch_half_pixel": _pytorch_half_pixel,
     "align_corners": _align_corners,
     "asymmetric": _asymmetric,
+    "tf_half_pixel_for_nn": _tf_half_pixel,
     "tf_crop_and_resize": _crop,
 }
 COORDINATE_MODES = tuple(_COORDINATES)

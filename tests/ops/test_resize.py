@@ -42,7 +42,7 @@ def model_of(
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("scales", SCALES)
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
-@pytest.mark.parametrize("coordinates", [mode for mode in COORDINATE_MODES if mode != "tf_crop_and_resize"])
+@pytest.mark.parametrize("coordinates", [mode for mode in COORDINATE_MODES if not mode.startswith("tf_")])
 def test_resize_by_scales_agrees_in_every_coordinate_mode(coordinates: str, mode: str, scales: str, isa: str) -> None:
     model = model_of(
         X,
@@ -52,6 +52,20 @@ def test_resize_by_scales_agrees_in_every_coordinate_mode(coordinates: str, mode
         nearest_mode="round_prefer_ceil",
     )
     assert_agrees(model, {"x": X}, isa)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_the_mode_of_tensorflow_that_version_11_had_is_kept(mode: str) -> None:
+    empty = np.array([], np.float32)
+    model = node_model(
+        "Resize",
+        {"x": X},
+        constants={"roi": empty, "scales": empty, "sizes": np.array([1, 2, 9, 3])},
+        opset=11,
+        mode=mode,
+        coordinate_transformation_mode="tf_half_pixel_for_nn",
+    )
+    assert_agrees(model, {"x": X}, "avx2")
 
 
 @pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
