@@ -66,3 +66,29 @@ def test_functions_and_maps_hold_on_other_architectures(emulator: str, tmp_path:
     for source, arguments in (("math_test.c", ["1310711"]), ("map_test.c", [])):
         flags = [*EMULATED[emulator], "-static", "-std=gnu99"]
         run([emulator, str(build(source, "zig", "", flags, tmp_path)), *arguments])
+
+
+@pytest.mark.wasm
+@pytest.mark.slow
+def test_functions_and_maps_hold_in_webassembly(tmp_path: Path) -> None:
+    import wasmtime
+
+    for source, arguments in (("math_test.c", ["1310711"]), ("map_test.c", [])):
+        flags = ["-target", "wasm32-wasi", "-mcpu=generic+simd128", "-std=gnu99"]
+        engine = wasmtime.Engine()
+        linker = wasmtime.Linker(engine)
+        linker.define_wasi()
+        store = wasmtime.Store(engine)
+        wasi = wasmtime.WasiConfig()
+        wasi.argv = ["test", *arguments]
+        wasi.stdout_file = str(tmp_path / "stdout")
+        store.set_wasi(wasi)
+        module = wasmtime.Module.from_file(engine, str(build(source, "zig", "", flags, tmp_path)))
+        start = linker.instantiate(store, module).exports(store)["_start"]
+        assert isinstance(start, wasmtime.Func)
+        status = 0
+        try:
+            start(store)
+        except wasmtime.ExitTrap as ended:
+            status = ended.code
+        assert status == 0, (tmp_path / "stdout").read_text()
