@@ -14,13 +14,14 @@ def cpu_flags(target: Target, cpu: str) -> tuple[str, ...]:
     if kind == "zig":
         named = [] if target.triple == "native" else ["-target", target.triple]
         return (*named, f"-mcpu={cpu}")
-    triple = (f"--target={target.triple}",) if kind == "clang" and not _is_native(target) else ()
+    triple = (f"--target={target.triple}",) if kind == "clang" and not is_native(target) else ()
     if _given_by_hand(target):
         return triple
     return (*triple, *_gnu_cpu(target, cpu))
 
 
-def _is_native(target: Target) -> bool:
+def is_native(target: Target) -> bool:
+    """Whether the build machine's own compiler makes code for the target."""
     return target.triple == "native" or target.architecture == platform.machine()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codegen_c.embed import EmbedStyle
-from packager.build.cpu_flags import cpu_flags
+from packager.build.cpu_flags import cpu_flags, is_native
 from packager.config.target import Target
 from packager.errors import BuildError, Problem
 
@@ -47,11 +46,6 @@ class Toolchain:
     model_flags: tuple[str, ...]
     program_flags: tuple[str, ...]
     link_flags: tuple[str, ...]
-
-    @property
-    def is_clang(self) -> bool:
-        """Whether it takes clang's flags."""
-        return self.kind in {"zig", "clang"}
 
 
 def embed_style(target: Target) -> EmbedStyle:
@@ -105,7 +99,7 @@ def _default_cc(target: Target) -> tuple[str, ...]:
         return (*zig_command(), "cc")
     if kind == "cc":
         return tuple(os.environ.get("CC", "cc").split())
-    if kind == "gcc" and not _is_native(target):
+    if kind == "gcc" and not is_native(target):
         return (f"{_gnu_triple(target.triple)}-gcc",)
     return (kind,)
 
@@ -115,10 +109,6 @@ def _default_ar(kind: str, cc: tuple[str, ...]) -> tuple[str, ...]:
         return (cc[0], "ar")
     cross = cc[0].removesuffix("-gcc")
     return (f"{cross}-ar",) if cross != cc[0] else ("ar",)
-
-
-def _is_native(target: Target) -> bool:
-    return target.triple == "native" or target.architecture == platform.machine()
 
 
 def _gnu_triple(triple: str) -> str:
