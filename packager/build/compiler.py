@@ -109,7 +109,8 @@ class Compiler:
     def _key(self, unit: Unit, files: Mapping[str, bytes]) -> str:
         needed = dependencies(unit.source, files)
         contents = (part for path in needed for part in (path, files[path]))
-        return key_of([self.toolchain.identity, *self.toolchain.cc, *unit.flags, "\0", unit.source, *contents])
+        compiler = (self.toolchain.identity, self.toolchain.native_cpu, *self.toolchain.cc)
+        return key_of([*compiler, *unit.flags, "\0", unit.source, *contents])
 
     def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "LC_ALL": "C", "SOURCE_DATE_EPOCH": "0"}

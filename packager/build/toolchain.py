@@ -13,6 +13,7 @@ from pathlib import Path
 
 from codegen_c.embed import EmbedStyle
 from packager.build.cpu_flags import cpu_flags, is_native
+from packager.config import host
 from packager.config.target import Target
 from packager.errors import BuildError, Problem
 
@@ -34,9 +35,10 @@ BASELINE = "baseline"
 class Toolchain:
     """A compiler made ready for one target.
 
-    ``kind`` is how it takes its flags.  ``identity`` changes whenever the compiler does.  Models are compiled with
-    ``model_flags``, programs with ``program_flags``: the architecture's base, so that a program can say what the
-    processor lacks instead of crashing on it, and zig needs one C library for all processors of an architecture.
+    ``kind`` is how it takes its flags.  ``identity`` changes whenever the compiler does, ``native_cpu`` whenever the
+    processor does and the flags leave that to the compiler.  Models are compiled with ``model_flags``, programs with
+    ``program_flags``: the architecture's base, so that a program can say what the processor lacks instead of crashing
+    on it, and zig needs one C library for all processors of an architecture.
     """
 
     kind: str
@@ -46,6 +48,7 @@ class Toolchain:
     model_flags: tuple[str, ...]
     program_flags: tuple[str, ...]
     link_flags: tuple[str, ...]
+    native_cpu: str = ""
 
 
 def embed_style(target: Target) -> EmbedStyle:
@@ -78,6 +81,7 @@ def resolve(target: Target) -> Toolchain:
         identity=identity,
         model_flags=("-std=c99", *machine, *common, *own),
         program_flags=("-std=gnu11", *base, *common, *own),
+        native_cpu=" ".join(sorted(host.cpu_flags())) if target.cpu == host.NATIVE else "",
         link_flags=(*base, "-O3", *_link_flags(target), *target.toolchain.ldflags, *target.ldflags),
     )
 

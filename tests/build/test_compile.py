@@ -115,6 +115,21 @@ def test_a_second_build_compiles_nothing(tmp_path: Path) -> None:
     assert run_tiny(artifact.run, tmp_path) == tiny_output()
 
 
+def test_objects_for_the_native_cpu_are_not_used_on_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home directory may be shared by machines; the flag is the same on all of them."""
+    from packager.config import host
+
+    cache = Cache(tmp_path / "cache")
+    sizes = []
+    for flags in (frozenset({"avx2"}), frozenset({"avx2"}), frozenset({"avx2", "avx512f"})):
+        target = load_target("host")
+        monkeypatch.setattr(host, "cpu_flags", lambda found=flags: found)
+        compile_bundle(tiny_sources(target), target, name="tiny", directory=tmp_path / "b", cache=cache)
+        monkeypatch.undo()
+        sizes.append(len(list((tmp_path / "cache").glob("*/*"))))
+    assert sizes[0] == sizes[1] < sizes[2]
+
+
 @pytest.mark.parametrize("base", ["host", "gcc"])
 def test_a_build_with_other_weights_alone_has_the_other_weights(base: str, tmp_path: Path) -> None:
     target = Target.model_validate(GCC) if base == "gcc" else load_target(base)
