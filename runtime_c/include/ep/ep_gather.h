@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Gather, GatherElements and GatherND with indices that are data.  An index outside its axis gives EP_E_INDEX before x is
- *  read there; the output is then partly written.  y may overlap no input. */
+/** Gather, GatherElements and GatherND with indices that are data.  An index outside its axis gives EP_E_INDEX before
+ *  x is read there; the output is then partly written.  y may overlap no input. */
 #ifndef EP_GATHER_H
 #define EP_GATHER_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** LpPool (ONNX 22): y[p, o] = (sum |x[p, o * stride - before + k * dilation]|^p)^(1/p) over the taps inside x; plain f32.
- *  The range counts planes.  y and x may not overlap. */
+/** LpPool (ONNX 22): y[p, o] = (sum |x[p, o * stride - before + k * dilation]|^p)^(1/p) over the taps inside x; plain
+ *  f32. The range counts planes.  y and x may not overlap. */
 #ifndef EP_LP_POOL_H
 #define EP_LP_POOL_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** MaxPool with its second output: where each maximum lies in x as a whole (the first of equals), counted row by row or, with
- *  storage_order 1, column by column.  ep_max_index_<type>(y, index, x, d, begin, end), plain f32, f64, s8 and u8; the range
- *  counts planes.  Outputs and x may not overlap. */
+/** MaxPool with its second output: where each maximum lies in x as a whole (the first of equals), counted row by row
+ *  or, with storage_order 1, column by column.  ep_max_index_<type>(y, index, x, d, begin, end), plain f32, f64, s8
+ *  and u8; the range counts planes.  Outputs and x may not overlap. */
 #ifndef EP_MAX_INDEX_H
 #define EP_MAX_INDEX_H
 

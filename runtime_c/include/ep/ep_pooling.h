@@ -2,11 +2,11 @@
 /** MaxPool and AveragePool (ONNX 22):
  *
  *      y[p, o] = max   x[p, o * stride - before + k * dilation]      over the taps k that lie inside x
- *      y[p, o] = sum   x[...] / count                                count: those taps, with count_padding also padded cells
+ *      y[p, o] = sum   x[...] / count                                count: those taps; count_padding: padded cells too
  *
- *  ep_max_pool_<type>(y, x, d, begin, end), ep_average_pool_<type>(...): plain f32, f64 (max also s8, u8), blocked f32x4,
- *  f32x8, f32x16 (the block).  The range counts planes.  Every window has a cell inside x, and strides of blocked tensors are
- *  multiples of the block: packager/ops/pool.py checks.  y and x may not overlap. */
+ *  ep_max_pool_<type>(y, x, d, begin, end), ep_average_pool_<type>(...): plain f32, f64 (max also s8, u8), blocked
+ *  f32x4, f32x8, f32x16 (the block).  The range counts planes.  Every window has a cell inside x, and strides of
+ *  blocked tensors are multiples of the block: packager/ops/pool.py checks.  y and x may not overlap. */
 #ifndef EP_POOLING_H
 #define EP_POOLING_H
 

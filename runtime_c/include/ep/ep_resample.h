@@ -8,8 +8,8 @@
 
 typedef float ep_resample_float __attribute__((may_alias));
 
-/** planes x rows runs along the axis, each position `inner` contiguous elements; pitches in elements.  `from` and `weight` have
- *  `taps` entries for each of `out` positions; from[first tap] < 0: that position is `fill`. */
+/** planes x rows runs along the axis, each position `inner` contiguous elements; pitches in elements.  `from` and
+ *  `weight` have `taps` entries for each of `out` positions; from[first tap] < 0: that position is `fill`. */
 typedef struct ep_resample_desc {
     ptrdiff_t planes, rows, out, inner, taps;
     ptrdiff_t x_plane, x_row, x_step;

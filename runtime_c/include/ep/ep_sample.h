@@ -8,8 +8,9 @@
 
 typedef enum ep_grid_padding { EP_GRID_ZEROS, EP_GRID_BORDER, EP_GRID_REFLECTION } ep_grid_padding;
 
-/** x[images, channels, extent...], y[images, channels, positions], grid[images, positions, axes]: three spatial axes, missing ones
- *  (the outer) have extent 1.  `taps` cells along each axis count: 1 nearest, 2 linear, 4 cubic; 1 on a missing axis. */
+/** x[images, channels, extent...], y[images, channels, positions], grid[images, positions, axes]: three spatial axes,
+ *  missing ones (the outer) have extent 1.  `taps` cells along each axis count: 1 nearest, 2 linear, 4 cubic; 1 on a
+ *  missing axis. */
 typedef struct ep_grid_desc {
     ptrdiff_t images, channels, positions, axes;
     ptrdiff_t extent[3];
@@ -111,7 +112,8 @@ EP_INLINE void ep_grid_sample_f32(void *EP_RESTRICT y, const void *EP_RESTRICT x
             for (int i = 0; i < d.taps[0]; i++) {
                 for (int j = 0; j < d.taps[1]; j++) {
                     const float outer = depth.weight[i] * height.weight[j];
-                    const ep_data_f32 *const row = cells + (depth.index[i] * d.extent[1] + height.index[j]) * d.extent[2];
+                    const ep_data_f32 *const row =
+                        cells + (depth.index[i] * d.extent[1] + height.index[j]) * d.extent[2];
                     float part = 0.0f;
                     for (int k = 0; k < d.taps[2]; k++) {
                         part += width.weight[k] != 0.0f ? width.weight[k] * row[width.index[k]] : 0.0f;
@@ -124,7 +126,8 @@ EP_INLINE void ep_grid_sample_f32(void *EP_RESTRICT y, const void *EP_RESTRICT x
     }
 }
 
-/** x[images, channels, height, width], rois[rois, 4] as x1 y1 x2 y2, batch[rois], y[rois, channels, out_height, out_width]. */
+/** x[images, channels, height, width], rois[rois, 4] as x1 y1 x2 y2, batch[rois], y[rois, channels, out_height,
+ *  out_width]. */
 typedef struct ep_roi_desc {
     ptrdiff_t images, channels, height, width;
     ptrdiff_t rois, out_height, out_width;
@@ -161,8 +164,8 @@ EP_INLINE ptrdiff_t ep_roi_samples(float size, const ep_roi_desc d)
 }
 
 /** One bin of one channel: samples begin at (top, left). */
-EP_INLINE float ep_roi_bin(const ep_data_f32 *EP_RESTRICT plane, const ep_roi_desc d, float top, float left, float bin_h,
-                           float bin_w)
+EP_INLINE float ep_roi_bin(const ep_data_f32 *EP_RESTRICT plane, const ep_roi_desc d, float top, float left,
+                           float bin_h, float bin_w)
 {
     const ptrdiff_t rows = ep_roi_samples(bin_h, d);
     const ptrdiff_t columns = ep_roi_samples(bin_w, d);

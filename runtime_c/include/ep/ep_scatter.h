@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** ScatterElements and ScatterND: y = x with cells replaced by (or combined with) updates, in the order of the updates.
  *
- *  y may be x itself, then nothing is copied; otherwise it overlaps no input.  An index outside its axis gives EP_E_INDEX
- *  before anything is written there; the output is then partly updated. */
+ *  y may be x itself, then nothing is copied; otherwise it overlaps no input.  An index outside its axis gives
+ *  EP_E_INDEX before anything is written there; the output is then partly updated. */
 #ifndef EP_SCATTER_H
 #define EP_SCATTER_H
 

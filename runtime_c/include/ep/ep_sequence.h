@@ -32,7 +32,8 @@ typedef struct ep_reverse_desc {
     ptrdiff_t batch_stride, time_stride; /* in elements */
 } ep_reverse_desc;
 
-/** y[b, t, i] = x[b, length[b] - 1 - t, i] for t < length[b], else x[b, t, i]; EP_E_INDEX when a length is not in 0..time. */
+/** y[b, t, i] = x[b, length[b] - 1 - t, i] for t < length[b], else x[b, t, i]; EP_E_INDEX when a length is not in
+ *  0..time. */
 EP_INLINE ep_status ep_reverse_sequence(void *EP_RESTRICT y, const void *EP_RESTRICT x, const void *EP_RESTRICT lengths,
                                         const ep_reverse_desc d)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Copies through one table of source offsets per axis: Pad (edge, reflect, wrap), nearest Resize, Gather by constants. */
+/** Copies through one table of source offsets per axis: Pad (edge, reflect, wrap), nearest Resize, Gather by
+ *  constants. */
 #ifndef EP_TABLE_H
 #define EP_TABLE_H
 
@@ -7,8 +8,8 @@
 
 #define EP_TABLE_RANK 8
 
-/** Axis k goes by the stride xs[k] when at[k] is negative, else by table[at[k] + i].  A negative table entry means "not in
- *  x": that cell becomes `fill`.  Axis 0 is split; offsets and strides are in elements. */
+/** Axis k goes by the stride xs[k] when at[k] is negative, else by table[at[k] + i].  A negative table entry means
+ *  "not in x": that cell becomes `fill`.  Axis 0 is split; offsets and strides are in elements. */
 typedef struct ep_table_desc {
     int size; /* bytes an element */
     ptrdiff_t extent[EP_TABLE_RANK];
@@ -50,8 +51,8 @@ EP_INLINE void ep_table_row(void *EP_RESTRICT y, const void *EP_RESTRICT x, cons
     }
 }
 
-/** y[yo + sum i_k ys_k] = x[xo + sum offset_k(i_k)], or fill[0] where an axis has a hole.  `fill` is NULL without holes.
- *  Table entries were checked in Python.  y may overlap no input. */
+/** y[yo + sum i_k ys_k] = x[xo + sum offset_k(i_k)], or fill[0] where an axis has a hole.  `fill` is NULL without
+ *  holes. Table entries were checked in Python.  y may overlap no input. */
 EP_INLINE void ep_table_copy(void *EP_RESTRICT y, const void *EP_RESTRICT x, const void *EP_RESTRICT tables,
                              const void *EP_RESTRICT fill, const ep_table_desc d, ptrdiff_t begin, ptrdiff_t end)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** TopK: the k largest (or smallest) values along an axis and where they were, best first; of equals the first.
  *
- *  ep_topk_<type>(values, indices, x, d, begin, end): x[outer, axis, inner], values and int64 indices [outer, k, inner];
- *  k <= axis.  The range counts `outer`.  Nothing may overlap.  A NaN is the largest value. */
+ *  ep_topk_<type>(values, indices, x, d, begin, end): x[outer, axis, inner], values and int64 indices [outer, k,
+ *  inner]; k <= axis.  The range counts `outer`.  Nothing may overlap.  A NaN is the largest value. */
 #ifndef EP_TOPK_H
 #define EP_TOPK_H
 

@@ -7,8 +7,8 @@
 
 #define EP_TRANSPOSE_RANK 6
 
-/** Outer axes, then the plane: `rows` are contiguous in x (and y_row apart in y), `cols` contiguous in y (x_col apart in
- *  x).  When extent[0] is 1 the rows are split, else axis 0. */
+/** Outer axes, then the plane: `rows` are contiguous in x (and y_row apart in y), `cols` contiguous in y (x_col apart
+ *  in x).  When extent[0] is 1 the rows are split, else axis 0. */
 typedef struct ep_transpose_desc {
     int size;
     ptrdiff_t extent[EP_TRANSPOSE_RANK];

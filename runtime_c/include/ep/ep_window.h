@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The windows of pooling operators over up to three spatial axes (depth, height, width; missing axes have extent 1).
  *
- *  A plane is one channel of one image (plain tensors) or one block of channels (blocked ones): plane p begins p * x_plane
- *  elements into x.  Cells outside x do not take part, so tensors need no halo; pitches step over the ones they have. */
+ *  A plane is one channel of one image (plain tensors) or one block of channels (blocked ones): plane p begins p *
+ *  x_plane elements into x.  Cells outside x do not take part, so tensors need no halo; pitches step over the ones
+ *  they have. */
 #ifndef EP_WINDOW_H
 #define EP_WINDOW_H
 
