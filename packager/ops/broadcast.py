@@ -84,6 +84,48 @@ def merge(extents: Sequence[int], output: Sequence[int], inputs: Sequence[Sequen
     return Space(tuple(extent for extent, _ in axes), columns[0], tuple(columns[1:]))
 
 
+NARROW = 64
+"""Rows shorter than this waste most of a vector loop."""
+
+
+def widen(space: Space, operands: Sequence[Operand], ctx: LoweringContext) -> tuple[Space, list[Operand]]:
+    """Join several short rows into one where the rows differ in nothing but constants, which are repeated.
+
+    ``x[50176, 3] + c[3]`` becomes ``x[784, 192] + c_repeated[192]``: whole vectors instead of three lanes.
+    """
+    unchanged = (space, list(operands))
+    if len(space.extents) != 2 or space.extents[1] >= NARROW or space.output != (space.extents[1], 1):
+        return unchanged
+    rows, width = space.extents
+    whole = [strides == (width, 1) for strides in space.inputs]
+    repeated = [
+        isinstance(operand, Constant) and operand.dims and math.prod(operand.dims) == width and strides == (0, 1)
+        for operand, strides in zip(operands, space.inputs, strict=True)
+    ]
+    times = _joined_rows(rows, width, ctx.isa.lanes)
+    if times == 1 or not all(a or b for a, b in zip(whole, repeated, strict=True)):
+        return unchanged
+    length = times * width
+    wide: list[Operand] = []
+    for operand, again in zip(operands, repeated, strict=True):
+        if again:
+            assert isinstance(operand, Constant)
+            cells = np.frombuffer(operand.data, operand.dtype.numpy)
+            wide.append(ctx.constant(np.tile(cells, times), f"{operand.name}_repeated"))
+        else:
+            wide.append(operand)
+    strides = [(0, 1) if again else (length, 1) for again in repeated]
+    return merge((rows // times, length), (length, 1), strides), wide
+
+
+def _joined_rows(rows: int, width: int, lanes: int) -> int:
+    """How many rows make a long one: a divisor of ``rows``, best one that fills vectors; 1 when there is none."""
+    divisors = [
+        times for times in range(1, rows + 1) if rows % times == 0 and NARROW <= times * width <= NARROW * NARROW
+    ]
+    return next((times for times in divisors if times * width % lanes == 0), divisors[0] if divisors else 1)
+
+
 def plain_strides(dims: Sequence[int], rank: int) -> tuple[int, ...]:
     """Row-major strides of ``dims`` aligned to the right of ``rank`` axes; 0 for axes of one element."""
     strides = [0 if extent == 1 else math.prod(dims[axis + 1 :]) for axis, extent in enumerate(dims)]

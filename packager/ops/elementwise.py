@@ -16,7 +16,7 @@ import packager.ops.emit_activation as activations
 import packager.ops.emit_arithmetic as arithmetic
 from packager.lower.context import LoweringContext
 from packager.lower.registry import LayoutRule, lowering
-from packager.ops.broadcast import MAX_INPUTS, MAX_RANK, Broadcaster, merge
+from packager.ops.broadcast import MAX_INPUTS, MAX_RANK, Broadcaster, merge, widen
 from packager.ops.expression import Element, ExpressionBuilder, Term, emitter_of, emitters
 from packager.program import Buffer, DType, Expression, Kernel, KernelCall, Operand
 
@@ -97,6 +97,7 @@ def map_calls(node: ir.Node, body: Body, ctx: LoweringContext, outer: Mapping[ir
         output.format.strides(output.shape),
         [operand.strides for operand in inputs],
     )
+    space, operands = widen(space, operands, ctx)
     if len(space.extents) > MAX_RANK or len(inputs) > MAX_INPUTS:
         form = f"{len(inputs)} inputs over {len(space.extents)} axes"
         raise ctx.unsupported(node, form, f"at most {MAX_INPUTS} inputs and {MAX_RANK} axes that do not merge")

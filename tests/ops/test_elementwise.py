@@ -19,6 +19,7 @@ from packager.frontend.load import load_model
 from packager.lower.context import FORMAT_KEY
 from packager.lower.lower import lower, supported
 from packager.memory.planner import plan
+from packager.ops.broadcast import NARROW
 from packager.passes.fuse_elementwise import FuseElementwise
 from packager.program import Format, Halo, Program
 from tests.support.harness import ISAS, Array, best_isa, compile_program, node_model, run_model, run_program
@@ -86,6 +87,20 @@ def test_axes_that_every_operand_walks_alike_become_one() -> None:
     descriptor = program.body[0].descriptor
     assert descriptor is not None
     assert dict(descriptor.fields)["extent"] == (120,)
+
+
+@pytest.mark.parametrize("isa", ["scalar", best_isa()])
+@pytest.mark.parametrize("rows", [56 * 56, 30, 97])
+def test_short_rows_with_a_constant_for_each_column_are_joined(isa: str, rows: int) -> None:
+    x, mean = random((1, rows, 3)), random((3,), 1)
+    model = node_model("Sub", {"x": x}, constants={"mean": mean})
+    (call,) = compile_program(model, isa=isa).body
+    assert call.descriptor is not None
+    extents = dict(call.descriptor.fields)["extent"]
+    assert isinstance(extents, tuple)
+    assert int(np.prod(extents)) == rows * 3
+    assert extents[-1] >= NARROW
+    np.testing.assert_array_equal(run_model(model, {"x": x}, isa=isa)["y"], x - mean)
 
 
 def test_more_axes_than_the_kernel_has_are_refused() -> None:
