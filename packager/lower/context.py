@@ -25,6 +25,13 @@ def describe(node: ir.Node) -> str:
     return f"{node.op_type} '{node.name or next((o.name for o in node.outputs if o.name), '')}'"
 
 
+def _dtype(label: str, tensor: str) -> DType:
+    try:
+        return DType.of(label)
+    except KeyError:
+        raise ModelError(Problem("EP0211", f"{label} tensors are not supported", f"tensor '{tensor}'")) from None
+
+
 class LoweringContext:
     """Hands out operands and collects what lowering produces; one per compilation.
 
@@ -60,13 +67,7 @@ class LoweringContext:
 
     def dtype(self, value: ir.Value) -> DType:
         """The element type of ``value``; ModelError for types no kernel has (strings, complex, 4-bit...)."""
-        label = value.dtype.numpy().name if value.dtype is not None else "unknown"
-        try:
-            return DType.of(label)
-        except KeyError:
-            raise ModelError(
-                Problem("EP0211", f"{label} tensors are not supported", f"tensor '{value.name}'")
-            ) from None
+        return _dtype(value.dtype.numpy().name if value.dtype is not None else "unknown", value.name or "")
 
     def format(self, value: ir.Value) -> Format:
         """The memory format the layout pass chose for ``value``."""
@@ -103,7 +104,8 @@ class LoweringContext:
     # -- things lowering makes ----------------------------------------------------------------------------------
 
     def constant(self, array: npt.NDArray[np.generic], name: str, layout: str = "row-major") -> Constant:
-        """A read-only constant with the bytes of ``array``; equal bytes are kept once."""
+        """A read-only constant with the bytes of ``array``; equal bytes are kept once; ModelError for odd types."""
+        _dtype(array.dtype.name, name)
         made = Constant.of(name, array, layout)
         return self._constants.setdefault((f"{made.dtype.label}{made.dims}{layout}", made.data), made)
 
