@@ -1,4 +1,4 @@
-"""ScatterElements and ScatterND."""
+"""ScatterElements, ScatterND and MaxUnpool."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import onnx_ir as ir
 
 from packager.lower.context import LoweringContext
 from packager.lower.registry import lowering
-from packager.ops.arguments import axis_attribute, required
+from packager.ops.arguments import axis_attribute, required, required_operand
 from packager.ops.elements import element
 from packager.ops.gather import INDEX_RANK, checked_indices, element_axes, tuple_axes
+from packager.ops.views import View
 from packager.program import Descriptor, DType, Kernel, KernelCall
 
 SCATTER_ELEMENTS = Kernel("ep_scatter_elements", "ep_scatter.h", fallible=True)
+MAX_UNPOOL = Kernel("ep_max_unpool", "ep_scatter.h", fallible=True)
 SCATTER_ND = Kernel("ep_scatter_nd", "ep_scatter.h", fallible=True)
 
 _OPS = {
@@ -89,3 +91,33 @@ def scatter_nd(node: ir.Node, ctx: LoweringContext) -> KernelCall:
         ys=strides + (0,) * missing,
     )
     return ctx.call(SCATTER_ND, node, ctx.outputs(node), ctx.inputs(node), descriptor, in_place=_IN_PLACE)
+
+
+@lowering("MaxUnpool")
+def max_unpool(node: ir.Node, ctx: LoweringContext) -> KernelCall:
+    """``y = 0; y[indices[i]] = x[i]``; ONNX MaxUnpool-22.
+
+    Indices count in the shape that kernel, strides and pads give, also where ``output_shape`` asks for a larger one
+    (as in ONNX's node test; onnxruntime counts in the larger one).
+    """
+    x, y = required(node, 0, ctx), node.outputs[0]
+    dims, out = ctx.shape(x), ctx.shape(y)
+    rank = len(dims) - 2
+    kernel = node.attributes.get_ints("kernel_shape") or ()
+    strides = node.attributes.get_ints("strides") or (1,) * rank
+    pads = node.attributes.get_ints("pads") or (0,) * (2 * rank)
+    pooled = dims[:2] + tuple(
+        (dims[axis + 2] - 1) * strides[axis] - pads[axis] - pads[axis + rank] + kernel[axis] for axis in range(rank)
+    )
+    if len(dims) > INDEX_RANK or any(inner > outer for inner, outer in zip(pooled, out, strict=True)):
+        raise ctx.unsupported(node, f"an output of shape {list(out)} for indices in {list(pooled)}")
+    descriptor = Descriptor.of(
+        "ep_unpool_desc",
+        size=ctx.dtype(x).size,
+        count=math.prod(dims),
+        total=math.prod(out),
+        pooled=(1,) * (INDEX_RANK - len(dims)) + pooled,
+        ys=(0,) * (INDEX_RANK - len(dims)) + View.of(out).strides,
+    )
+    inputs = (required_operand(node, 0, ctx), required_operand(node, 1, ctx))
+    return ctx.call(MAX_UNPOOL, node, ctx.outputs(node), inputs, descriptor)

@@ -12,6 +12,7 @@ import pytest
 from packager.errors import ModelError
 from tests.ops.agreement import ISAS, assert_agrees, compiled, kernels, network, numbers, reference
 from tests.support import node_model, run_model
+from tests.support.harness import KernelStatusError
 
 X = numbers(2, 3, 9, 11)
 WINDOWS: dict[str, dict[str, Any]] = {
@@ -79,6 +80,27 @@ def test_indices_count_rows_or_columns(dims: tuple[int, ...], order: int, isa: s
     attributes: dict[str, Any] = {"kernel_shape": [3] * rank, "strides": [2] * rank, "pads": [1] * (2 * rank)}
     model = node_model("MaxPool", {"x": x}, ("y", "indices"), storage_order=order, **attributes)
     assert_agrees(model, {"x": x}, isa)
+
+
+def test_max_unpool_puts_values_back_where_max_pool_found_them() -> None:
+    x = np.abs(numbers(2, 3, 6, 8)) + 1
+    model = network(
+        [
+            oh.make_node("MaxPool", ["x"], ["p", "i"], kernel_shape=[2, 2], strides=[2, 2]),
+            oh.make_node("MaxUnpool", ["p", "i"], ["y"], kernel_shape=[2, 2], strides=[2, 2]),
+        ],
+        {"x": x},
+        {"y": x.shape},
+    )
+    got = run_model(model, {"x": x})["y"]
+    assert (got != 0).sum() == x.size / 4
+    np.testing.assert_array_equal(got[got != 0], x[got != 0])
+
+
+def test_an_unpooling_index_outside_ends_the_run() -> None:
+    feeds = {"x": numbers(1, 1, 1, 2), "i": np.array([[[[0, 99]]]])}
+    with pytest.raises(KernelStatusError):
+        run_model(node_model("MaxUnpool", feeds, kernel_shape=[2, 2], strides=[2, 2]), feeds)
 
 
 @pytest.mark.parametrize("isa", ISAS)

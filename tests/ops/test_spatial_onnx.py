@@ -29,6 +29,7 @@ DATA_INPUTS = {
     "GridSample": 2,
     "LpPool": 1,
     "MaxPool": 1,
+    "MaxUnpool": 2,
     "OneHot": 1,
     "Pad": 1,
     "Range": 0,
@@ -62,12 +63,15 @@ OTHER_READING = {
     "test_resize_downsample_scales_cubic_align_corners",
 }
 
+NOT_INFERRED = {"test_maxunpool_export_with_output_shape"}
+"""ONNX's shape inference does not read output_shape; such a model is refused."""
+
 
 def _cases(op_type: str) -> list[Case]:
     return [
         case
         for case in backend_cases()[op_type]
-        if case.name not in OTHER_READING
+        if case.name not in OTHER_READING | NOT_INFERRED
         and not DIFFERENT_TYPES & {array.dtype.name for array in (*case.inputs.values(), *case.outputs.values())}
     ]
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** ScatterElements and ScatterND: y = x with cells replaced by (or combined with) updates, in the order of the updates.
+/** ScatterElements, ScatterND (and MaxUnpool, at the end): y = x with cells replaced by (or combined with) updates, in the order of the updates.
  *
  *  y may be x itself, then nothing is copied; otherwise it overlaps no input.  An index outside its axis gives
  *  EP_E_INDEX before anything is written there; the output is then partly updated. */
@@ -153,6 +153,32 @@ EP_INLINE ep_status ep_scatter_nd(void *y, const void *x, const void *indices, c
                 ep_combine(ep_at(target, i, d.size), ep_at_const(source, i, d.size), d.type, d.op);
             }
         }
+    }
+    return EP_OK;
+}
+
+/** Indices count in a tensor of shape `pooled` (the smallest MaxPool may have seen), whose cells lie in y by `ys`. */
+typedef struct ep_unpool_desc {
+    int size;               /* bytes an element */
+    ptrdiff_t count, total; /* of x, of y */
+    ptrdiff_t pooled[EP_GATHER_RANK];
+    ptrdiff_t ys[EP_GATHER_RANK];
+} ep_unpool_desc;
+
+/** y = 0; y[indices[i]] = x[i]; ONNX MaxUnpool-22.  y may overlap no input. */
+EP_INLINE ep_status ep_max_unpool(void *EP_RESTRICT y, const void *EP_RESTRICT x, const void *EP_RESTRICT indices,
+                                  const ep_unpool_desc d)
+{
+    const ep_x64 zero = 0;
+    const ptrdiff_t cells = ep_gather_count(d.pooled);
+    ep_move(y, 1, &zero, 0, d.total, d.size);
+    for (ptrdiff_t i = 0; i < d.count; i++) {
+        const int64_t at = ((const ep_data_s64 *)indices)[i];
+        if (at < 0 || at >= cells) {
+            return EP_E_INDEX;
+        }
+        const ptrdiff_t cell = ep_gather_offset((ptrdiff_t)at, d.pooled, d.ys);
+        ep_move(ep_at(y, cell, d.size), 1, ep_at_const(x, i, d.size), 1, 1, d.size);
     }
     return EP_OK;
 }
