@@ -39,6 +39,9 @@ _KEPT = frozenset(
 )
 """Never folded: they carry quantization, are random, or the reference evaluator is slow or wrong on them."""
 
+_SHAPED_AS_INPUT = frozenset({"GroupNormalization"})
+"""ONNX infers nothing for these; their output has the type and shape of their first input."""
+
 _MAX_ROUNDS = 24
 
 
@@ -48,6 +51,7 @@ def fold(model: ir.Model) -> None:
         logging.getLogger(log).setLevel(logging.ERROR)
     for _ in range(_MAX_ROUNDS):
         inferred = common.ShapeInferencePass(check_type=False, strict_mode=False, data_prop=True)(model).modified
+        inferred |= _shape_as_input(model)
         folded = _fold_constants(model)
         split = _fold_multiple_outputs(model)
         common.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
@@ -56,6 +60,18 @@ def fold(model: ir.Model) -> None:
         if not (inferred or folded or split or pruned):
             break
     _check_all_folded(model)
+
+
+def _shape_as_input(model: ir.Model) -> bool:
+    """Type and shape for what ONNX's inference leaves out; whether anything was learned."""
+    learned = False
+    for node in model.graph:
+        if node.op_type in _SHAPED_AS_INPUT and node.domain in STANDARD_DOMAINS and node.inputs[0] is not None:
+            source, output = node.inputs[0], node.outputs[0]
+            if output.shape is None and source.shape is not None and source.dtype is not None:
+                output.shape, output.dtype = source.shape.copy(), source.dtype
+                learned = True
+    return learned
 
 
 def _lift_outputs(graph: ir.Graph) -> None:

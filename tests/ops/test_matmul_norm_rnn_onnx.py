@@ -18,6 +18,7 @@ OPERATORS = [
     "Einsum",
     "GRU",
     "Gemm",
+    "GroupNormalization",
     "Hardmax",
     "InstanceNormalization",
     "LRN",

@@ -76,6 +76,10 @@ def test_instance_and_group_normalization(isa: str, constant: tuple[int, ...]) -
         channel = (1, 6, *[1] * (len(shape) - 2))
         instance = normal(x, tuple(range(2, len(shape))), 1e-5) * scale.reshape(channel) + bias.reshape(channel)
         network.node("InstanceNormalization", [x, scale, bias], instance.astype(np.float32), constant=constant)
+        groups = x.reshape(shape[0], 3, 2, -1)
+        group = normal(groups, (2, 3), 1e-3).reshape(shape) * scale.reshape(channel) + bias.reshape(channel)
+        wanted = group.astype(np.float32)
+        network.node("GroupNormalization", [x, scale, bias], wanted, constant=constant, num_groups=3, epsilon=1e-3)
     network.check(isa)
 
 
