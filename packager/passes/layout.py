@@ -105,7 +105,8 @@ class _Layout:
         if node.op_type == "Concat":
             return self._concat(node) or plain
         if node.op_type in _POOLS and is_float32(output) and not any(o.name for o in node.outputs[1:]):
-            block = self._block(required(node, 0))
+            x = required(node, 0)
+            block = self._block(x) if dims(x)[:2] == dims(output)[:2] else 0  # a Resize may change channels
             return _Choice((block, *plain.inputs[1:]), block)
         if node.op_type == "GlobalAveragePool" and is_float32(output):
             return _Choice((self._block(required(node, 0)),), 0)

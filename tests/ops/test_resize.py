@@ -155,6 +155,23 @@ def test_blocked_tensors_are_resized_in_place_of_a_copy(mode: str, channels: int
     assert_agrees(model, {"x": x}, ISAS[1], rtol=1e-4)
 
 
+def test_channels_are_resized_between_convolutions_too() -> None:
+    x = numbers(1, 8, 6, 5)
+    model = network(
+        [
+            oh.make_node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]),
+            oh.make_node("Resize", ["a", "", "s"], ["b"], mode="nearest"),
+            oh.make_node("Conv", ["b", "v"], ["y"], pads=[1, 1, 1, 1]),
+        ],
+        {"x": x},
+        {"y": (1, 8, 6, 5)},
+        s=np.array([1, 2, 1, 1], np.float32),
+        w=numbers(8, 8, 3, 3, seed=1) / 8,
+        v=numbers(8, 16, 3, 3, seed=2) / 8,
+    )
+    assert_agrees(model, {"x": x}, ISAS[1], rtol=1e-4)
+
+
 def test_linear_on_integers_is_refused() -> None:
     x = numbers(1, 1, 4, 4, dtype=np.uint8)
     with pytest.raises(ModelError, match="uint8"):
