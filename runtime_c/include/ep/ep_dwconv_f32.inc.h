@@ -22,8 +22,8 @@ EP_INLINE void EP_DWCONV_FN(ep_dwconv_row)(EP_DWCONV_V *acc, const float *EP_RES
 }
 
 /** acc += one kernel row, for kernels too wide to keep in registers. */
-EP_INLINE void EP_DWCONV_FN(ep_dwconv_wide_row)(EP_DWCONV_V *acc, const float *EP_RESTRICT x, const float *EP_RESTRICT w,
-                                                const ep_dwconv_desc d, const int tw)
+EP_INLINE void EP_DWCONV_FN(ep_dwconv_wide_row)(EP_DWCONV_V *acc, const float *EP_RESTRICT x,
+                                                const float *EP_RESTRICT w, const ep_dwconv_desc d, const int tw)
 {
     for (ptrdiff_t q = 0; q < d.kw; q++) {
         const EP_DWCONV_V wv = *(const EP_DWCONV_VU *)(const void *)(w + q * EP_DWCONV_L);
@@ -86,8 +86,8 @@ EP_INLINE void EP_DWCONV_FN(ep_dwconv_rows)(float *y, const float *EP_RESTRICT x
     const ptrdiff_t full = vectors - vectors % d.tile_w;
     for (ptrdiff_t j = 0; j < full; j += d.tile_w) {
         EP_DWCONV_FN(ep_dwconv_tile)
-        (y + j * EP_DWCONV_L, x + j * d.sw * EP_DWCONV_L, w, bias, d.residual ? r + j * EP_DWCONV_L : r, d, th, d.tile_w,
-         clip, first);
+        (y + j * EP_DWCONV_L, x + j * d.sw * EP_DWCONV_L, w, bias, d.residual ? r + j * EP_DWCONV_L : r, d, th,
+         d.tile_w, clip, first);
     }
     if (vectors % d.tile_w != 0) {
         EP_DWCONV_FN(ep_dwconv_tile)
