@@ -27,9 +27,10 @@ _OVERFLOW = re.compile(r"section '?([^' ]+)'? will not fit in region '?(\w+)'?: 
 
 @dataclass(frozen=True)
 class Compiled:
-    """An object file and, from gcc, what it says about stack frames."""
+    """An object file, its key in the cache and, from gcc, what it says about stack frames."""
 
     name: str
+    key: str
     path: Path
     data: bytes
     stack_usage: str
@@ -73,12 +74,18 @@ class Compiler:
             raise BuildError(self._problem("EP0507", "the archiver failed", library.name, result))
 
     def link(self, program: Path, objects: Sequence[Compiled], inputs: Sequence[str]) -> None:
-        """A program of ``objects`` and other ``inputs``: libraries, linker scripts."""
+        """A program of ``objects`` and other ``inputs``: libraries, linker scripts; cached."""
         program.parent.mkdir(parents=True, exist_ok=True)
+        key = self._link_key(objects, inputs)
+        linked = self.cache.get(key)
+        if linked is not None:
+            program.write_bytes(linked)
+            return
         paths = [str(compiled.path) for compiled in objects]
         command = [*self.toolchain.cc, *paths, *inputs, *self.toolchain.link_flags, "-o", str(program)]
         result = self._run(command)
         if result.returncode == 0:
+            self.cache.put(key, program.read_bytes())
             return
         overflow = _OVERFLOW.search(result.stderr)
         if overflow is not None:
@@ -95,7 +102,7 @@ class Compiler:
         usage = self.cache.get(f"{key}.su") if self._tells_stack else b""
         if data is not None and usage is not None:
             path.write_bytes(data)
-            return Compiled(unit.object_name, path, data, usage.decode())
+            return Compiled(unit.object_name, key, path, data, usage.decode())
         result = self._run([*self.toolchain.cc, *unit.flags, "-c", unit.source, "-o", str(path)])
         if result.returncode != 0 or not path.is_file():
             return self._problem("EP0506", "the compiler failed", unit.source, result)
@@ -104,13 +111,20 @@ class Compiler:
         self.cache.put(key, data)
         if self._tells_stack:
             self.cache.put(f"{key}.su", usage)
-        return Compiled(unit.object_name, path, data, usage.decode())
+        return Compiled(unit.object_name, key, path, data, usage.decode())
 
     def _key(self, unit: Unit, files: Mapping[str, bytes]) -> str:
         needed = dependencies(unit.source, files)
         contents = (part for path in needed for part in (path, files[path]))
         compiler = (self.toolchain.identity, self.toolchain.native_cpu, *self.toolchain.cc)
         return key_of([*compiler, *unit.flags, "\0", unit.source, *contents])
+
+    def _link_key(self, objects: Sequence[Compiled], inputs: Sequence[str]) -> str:
+        """Files count by their contents: where the bundle lies makes no difference."""
+        compiler = (self.toolchain.identity, *self.toolchain.cc, *self.toolchain.link_flags)
+        files = (self.directory / part for part in inputs)
+        contents = (file.read_bytes() if file.is_file() else file.name.encode() for file in files)
+        return key_of(["link", *compiler, "\0", *(compiled.key for compiled in objects), *contents])
 
     def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "LC_ALL": "C", "SOURCE_DATE_EPOCH": "0"}

@@ -104,9 +104,9 @@ def test_no_file_of_a_bundle_names_the_directory_it_was_built_in(tmp_path: Path)
         assert str(tmp_path).encode() not in data, name
 
 
-def test_a_second_build_compiles_nothing(tmp_path: Path) -> None:
-    """The second time the compiler only links: it refuses -c."""
-    refuse = 'for word in "$@"; do [ "$word" = -c ] && exit 1; done; '
+def test_a_second_build_neither_compiles_nor_links(tmp_path: Path) -> None:
+    """The second time the compiler only tells its version: it refuses -o."""
+    refuse = 'for word in "$@"; do [ "$word" = -o ] && exit 1; done; '
     for prelude in ("", refuse):
         compiler = script(tmp_path / "gcc", f'{prelude}exec gcc "$@"')
         target = Target.model_validate({**GCC, "toolchain": {"name": "gcc", "cc": (compiler,)}})
