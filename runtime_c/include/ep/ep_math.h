@@ -13,6 +13,7 @@
 #define EP_MATH_H
 
 #include "ep_math_f64.h"
+#include "ep_trig_f64.h"
 #include "ep_vec.h"
 
 /* x = quadrant*pi/2 + r for 65536 <= |x|: the mantissa times that window of 2/pi in which its bits count modulo 4.
