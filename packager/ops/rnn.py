@@ -47,7 +47,21 @@ class Recurrence:
             raise ctx.unsupported(node, f"X of shape {list(x)} and R of shape {list(recurrent)}", "both have rank 3")
         directions, _, hidden = recurrent
         steps, batch = (x[1], x[0]) if layout else (x[0], x[1])
-        return cls(_GATES[node.op_type], directions, steps, batch, x[2], hidden, layout)
+        size = cls(_GATES[node.op_type], directions, steps, batch, x[2], hidden, layout)
+        size.check_weights(node, ctx)
+        return size
+
+    def check_weights(self, node: ir.Node, ctx: LoweringContext) -> None:
+        """ModelError when W, R or B do not have the extents that X and R ask for; ONNX's inference does not look."""
+        rows = self.gates * self.hidden
+        wanted = {1: (rows, self.inputs), 2: (rows, self.hidden), 3: (2 * rows,)}
+        for index, dims in wanted.items():
+            value = input_at(node, index)
+            if value is not None and ctx.shape(value) != (self.directions, *dims):
+                found = list(ctx.shape(value))
+                raise ctx.unsupported(
+                    node, f"{'XWRB'[index]} of shape {found}", f"X and R ask for {[self.directions, *dims]}"
+                )
 
     def blocks(self, lanes: int) -> int:
         """Blocks of one vector that hold the hidden units."""

@@ -49,7 +49,7 @@ class MergeViews(NodePass):
 
 def _is_plain(node: ir.Node, target: tuple[int, ...]) -> bool:
     shape = array(input_at(node, 1))
-    return shape is not None and tuple(shape.tolist()) == target
+    return shape is not None and tuple(shape.reshape(-1).tolist()) == target
 
 
 def _keeps_order(node: ir.Node) -> bool:
