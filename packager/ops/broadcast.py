@@ -21,7 +21,7 @@ MAX_RANK = 8
 MAX_INPUTS = 16
 """``EP_MAP_INPUTS``."""
 
-GRAIN = 256
+GRAIN = 2048
 """``EP_MAP_GRAIN``: elements in one unit of the range when all axes have merged into one."""
 
 

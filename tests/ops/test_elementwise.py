@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 
 import numpy as np
 import onnx
@@ -18,10 +19,10 @@ from packager.frontend.load import load_model
 from packager.lower.context import FORMAT_KEY
 from packager.lower.lower import lower, supported
 from packager.memory.planner import plan
-from packager.ops.broadcast import NARROW
+from packager.ops.broadcast import GRAIN, MAX_INPUTS, MAX_RANK, NARROW
 from packager.passes.fuse_elementwise import FuseElementwise
 from packager.program import Format, Halo, KernelCall, Program
-from tests.support.harness import ISAS, Array, best_isa, compile_program, node_model, run_model, run_program
+from tests.support.harness import ISAS, RUNTIME, Array, best_isa, compile_program, node_model, run_model, run_program
 
 EVERY_ISA = [name for name in ISAS if ISAS[name][0].lanes <= ISAS[best_isa()][0].lanes]
 BLOCKED_ISAS = [name for name in EVERY_ISA if ISAS[name][0].lanes > 1]
@@ -120,6 +121,12 @@ def test_a_number_becomes_part_of_the_expression() -> None:
     expression = program.body[0].expression
     assert expression is not None
     assert expression.steps == ("x0 * ep_splat_f32v(0.1f)",)
+
+
+def test_the_limits_of_the_kernel_are_known_to_the_compiler() -> None:
+    header = (RUNTIME / "include" / "ep" / "ep_map.h").read_text()
+    limits = dict(re.findall(r"#define EP_MAP_(\w+) (\d+)", header))
+    assert (int(limits["RANK"]), int(limits["INPUTS"]), int(limits["GRAIN"])) == (MAX_RANK, MAX_INPUTS, GRAIN)
 
 
 # -- in place -------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@
 
 #define EP_MAP_RANK 8
 #define EP_MAP_INPUTS 16
-#define EP_MAP_GRAIN 256
+#define EP_MAP_GRAIN 2048
 #define EP_MAP_UNROLL 2
 
 typedef struct ep_map_desc {
