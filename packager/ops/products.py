@@ -166,12 +166,12 @@ def _choose_dot_tile(product: Product, isa: Isa) -> tuple[Tile, float]:
 
 
 def _tiles(m: int, widths: Sequence[int], k: int, isa: Isa) -> Iterator[Tile]:
-    """Tiles whose sums, one row of B and one value of A fit the registers."""
+    """Tiles whose sums, one row of B and one value of A leave a register to spare: clang spills when none is left."""
     tallest = min(m, _MAX_SCALAR_TILE if isa.lanes == 1 else _MAX_TILE_M)
     fits = False
     for tile in itertools.starmap(Tile, itertools.product(range(1, tallest + 1), widths, (1, 2, 4, 8))):
         sums = tile.m * tile.n * tile.unroll
-        if sums <= MAX_TILE and sums + tile.n + 1 <= isa.registers and (tile.unroll == 1 or tile.unroll <= k):
+        if sums <= MAX_TILE and sums + tile.n + 1 < isa.registers and (tile.unroll == 1 or tile.unroll <= k):
             fits = True
             yield tile
     if not fits:
@@ -290,6 +290,7 @@ def gemm_call(
     ctx: LoweringContext,
     packed: bool = False,
 ) -> KernelCall:
+    """The call of a float kernel with a tile; the batch must be merged, and a packed B packed for the tile's width."""
     rows = -(-product.m // tile.m)
     batch = math.prod(product.batch)
     group = tile.n if kernel is GEMM_DOT else tile.n * ctx.isa.lanes
