@@ -10,7 +10,7 @@ import onnx
 import onnx.helper as oh
 import pytest
 
-from tests.support.harness import Array, best_isa, run_model
+from tests.support.harness import Array, best_isa, node_model, run_model
 
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -96,3 +96,10 @@ def test_floats_round_to_the_nearest_half_ties_to_even(half: str) -> None:
     numbers = ~np.isnan(x)
     np.testing.assert_array_equal(result[numbers].view(np.uint16), wanted[numbers].view(np.uint16))
     assert np.isnan(result[~numbers].astype(np.float32)).all()
+
+
+def test_cast_like_takes_the_type_of_its_second_input_only() -> None:
+    x, like = np.array([1.9, -2.9, 0.0], np.float32), np.array([[5, 6]], np.int16)
+    results = run_model(node_model("CastLike", {"x": x, "like": like}), {"x": x, "like": like}, isa=best_isa())
+    assert results["y"].dtype == np.int16
+    assert results["y"].tolist() == [1, -2, 0]

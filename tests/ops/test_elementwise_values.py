@@ -177,3 +177,18 @@ def test_doubles_keep_their_precision() -> None:
     results = run_model(model, {"x": x}, isa=best_isa())
     for op_type, function in DOUBLE_FUNCTIONS.items():
         np.testing.assert_allclose(results[op_type], function(x), rtol=2e-14, atol=1e-15, err_msg=op_type)
+
+
+def test_truth_values_are_negated_and_combined() -> None:
+    a, b = (np.array(values) for values in ([True, True, False, False], [True, False, True, False]))
+    operators = {"And": a & b, "Or": a | b, "Xor": a ^ b, "Equal": a == b, "Not": ~a}
+    graph = oh.make_graph(
+        [oh.make_node(op_type, ["a", "b"][: 1 + (op_type != "Not")], [op_type]) for op_type in operators],
+        "truth",
+        [oh.make_tensor_value_info(name, onnx.TensorProto.BOOL, a.shape) for name in ("a", "b")],
+        [oh.make_tensor_value_info(name, onnx.TensorProto.BOOL, a.shape) for name in operators],
+    )
+    model = oh.make_model(graph, opset_imports=[oh.make_opsetid("", 21)], ir_version=10)
+    results = run_model(model, {"a": a, "b": b}, isa=best_isa())
+    for op_type, wanted in operators.items():
+        np.testing.assert_array_equal(results[op_type], wanted, err_msg=op_type)
