@@ -35,6 +35,7 @@ class ConvOperands:
     y: Buffer
     activation: tuple[FieldValue, ...]
     y_planes: Planes
+    y_start: int = 0
 
 
 def blocked_call(node: ir.Node, ctx: LoweringContext, conv: ConvOperands, shape: ConvGeometry) -> KernelCall | None:
@@ -42,7 +43,7 @@ def blocked_call(node: ir.Node, ctx: LoweringContext, conv: ConvOperands, shape:
     shape = shape.as_planes()
     if shape.depthwise and not _is_plain(conv.x):
         return _depthwise_call(node, ctx, conv, shape)
-    return _dense_call(node, ctx, conv, shape)
+    return dense_call(node, ctx, conv, shape)
 
 
 def output_planes(y: Buffer, lanes: int) -> Planes | None:
@@ -89,7 +90,8 @@ class _Plan:
         return -(-self.shape.outputs[0] // self.tile.height)
 
 
-def _dense_call(node: ir.Node, ctx: LoweringContext, conv: ConvOperands, shape: ConvGeometry) -> KernelCall | None:
+def dense_call(node: ir.Node, ctx: LoweringContext, conv: ConvOperands, shape: ConvGeometry) -> KernelCall | None:
+    """The call for all but depthwise convolutions, of two spatial dimensions; None as in :func:`blocked_call`."""
     plan = _plan(ctx, conv, shape)
     if plan is None:
         return None
@@ -170,6 +172,7 @@ def _dense_descriptor(plan: _Plan, conv: ConvOperands) -> Descriptor:
         **window_fields(shape),
         x_lane=plan.x.lane,
         **_steps("x", plan.x),
+        y_start=conv.y_start,
         **_steps("y", plan.y),
         **_steps("r", plan.r),
         tile_h=tile.height,

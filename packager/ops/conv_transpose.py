@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import onnx_ir as ir
 
 from packager.lower.context import LoweringContext
-from packager.lower.registry import lowering
+from packager.lower.registry import LayoutRule, lowering
 from packager.ops.activation_attr import activation_fields
 from packager.ops.arguments import input_at, required, required_operand
+from packager.ops.conv_blocked import ConvOperands, Weights, dense_call
 from packager.ops.conv_plain import OutputSteps, PlainConv, plain_call
+from packager.ops.planes import Planes
+from packager.ops.reorder import reorder_call
 from packager.passes.conv_geometry import ConvGeometry
-from packager.program import Descriptor, DType, Kernel, KernelCall
+from packager.program import Buffer, Descriptor, DType, Kernel, KernelCall, Operand
 
 SCATTER = Kernel("ep_conv_transpose_f32", "ep_conv_transpose.h", splits=True)
 
@@ -52,18 +54,36 @@ class _Phase:
     dilation: int
 
 
-@lowering("ConvTranspose")
+@lowering("ConvTranspose", layout=LayoutRule.SPATIAL)
 def conv_transpose(node: ir.Node, ctx: LoweringContext) -> Iterator[KernelCall]:
     """``y = act(transposed convolution of x by w + bias)``; ONNX ConvTranspose-11, one to three spatial dimensions."""
     attributes = _read(node, ctx)
     phases = [_phases(attributes, axis) for axis in range(3)]
     weights = ctx.array(node.inputs[1])
-    if weights is None or math.prod(len(axis) for axis in phases) > _MOST_PHASES:
-        yield _scatter(node, ctx, attributes)
+    convs: list[tuple[tuple[_Phase, ...], Weights, ConvGeometry]] = []
+    if weights is not None and math.prod(len(axis) for axis in phases) <= _MOST_PHASES:
+        kernel = weights.astype(np.float32).reshape(weights.shape[:2] + attributes.kernel)
+        convs = [
+            (phase, *_phase_conv(attributes, kernel, phase, ctx.shape(node.outputs[0])[0]))
+            for phase in itertools.product(*phases)
+        ]
+    y = ctx.buffer(node.outputs[0])
+    blocked = None if y.format.is_plain or not convs else _blocked_calls(node, ctx, attributes, convs)
+    if blocked is not None:
+        yield from blocked
         return
-    kernel = weights.astype(np.float32).reshape(weights.shape[:2] + attributes.kernel)
-    for combination in itertools.product(*phases):
-        yield _phase_call(node, ctx, attributes, kernel, combination)
+    x = required_operand(node, 0, ctx)
+    if isinstance(x, Buffer) and not x.format.is_plain:
+        copy = ctx.temporary(x.shape, x.dtype)
+        yield reorder_call(node, ctx, copy, x)
+        x = copy
+    target = y if y.format.is_plain else ctx.temporary(y.shape, y.dtype)
+    if not convs:
+        yield _scatter(node, ctx, attributes, x, target)
+    for phase, filters, shape in convs:
+        yield _plain_phase(node, ctx, attributes, phase, _PlainPhase(x, target, filters, shape))
+    if target is not y:
+        yield reorder_call(node, ctx, y, target)
 
 
 def _read(node: ir.Node, ctx: LoweringContext) -> _Transposed:
@@ -122,16 +142,11 @@ def _phases(attributes: _Transposed, axis: int) -> list[_Phase]:
     return made
 
 
-def _phase_call(
-    node: ir.Node,
-    ctx: LoweringContext,
-    attributes: _Transposed,
-    kernel: npt.NDArray[np.float32],
-    phase: tuple[_Phase, ...],
-) -> KernelCall:
-    x, y = required_operand(node, 0, ctx), ctx.buffer(node.outputs[0])
-    images, oc = y.shape[:2]
-    groups, ic = attributes.groups, kernel.shape[0]
+def _phase_conv(
+    attributes: _Transposed, kernel: Weights, phase: tuple[_Phase, ...], images: int
+) -> tuple[Weights, ConvGeometry]:
+    """The ordinary convolution that computes one phase: its weights ``[oc, ic / groups, ...]`` and geometry."""
+    groups, ic, oc = attributes.groups, kernel.shape[0], kernel.shape[1] * attributes.groups
     weights = kernel
     for axis, part in enumerate(phase):
         weights = np.take(weights, np.array(part.taps, np.intp), axis=2 + axis)
@@ -149,8 +164,53 @@ def _phase_call(
         tuple(axis.dilation for axis in phase),
         tuple(axis.pad for axis in phase),
     )
-    if weights.size == 0:  # no kernel element meets this phase: bias alone
-        weights = np.zeros((oc, 1), np.float32)
+    return weights, shape
+
+
+def _blocked_calls(
+    node: ir.Node,
+    ctx: LoweringContext,
+    attributes: _Transposed,
+    convs: Sequence[tuple[tuple[_Phase, ...], Weights, ConvGeometry]],
+) -> list[KernelCall] | None:
+    """One vector kernel a phase; None when a phase has no such form."""
+    bias = input_at(node, 2)
+    offsets = ctx.array(bias) if bias is not None else np.zeros(convs[0][2].oc, np.float32)
+    y = ctx.buffer(node.outputs[0])
+    planes = Planes.of(y)
+    if offsets is None or attributes.kernel[0] != 1 or any(weights.size == 0 for _, weights, _ in convs):
+        return None
+    x, calls = required_operand(node, 0, ctx), []
+    apart = replace(planes, pixel=planes.pixel * attributes.strides[2], row=planes.row * attributes.strides[1])
+    for phase, weights, shape in convs:
+        start = phase[1].first * planes.row + phase[2].first * planes.pixel
+        filters = weights.reshape(weights.shape[:2] + weights.shape[3:])
+        operands = ConvOperands(
+            x, filters, offsets.astype(np.float32), None, y, activation_fields(node), apart, y_start=start
+        )
+        call = dense_call(node, ctx, operands, shape.last_two())
+        if call is None:
+            return None
+        calls.append(call)
+    return calls
+
+
+@dataclass(frozen=True)
+class _PlainPhase:
+    """A phase on row-major tensors."""
+
+    x: Operand
+    y: Buffer
+    weights: Weights
+    shape: ConvGeometry
+
+
+def _plain_phase(
+    node: ir.Node, ctx: LoweringContext, attributes: _Transposed, phase: tuple[_Phase, ...], conv: _PlainPhase
+) -> KernelCall:
+    oc = conv.shape.oc
+    # no kernel element meets some phases: those are the bias alone
+    weights = conv.weights if conv.weights.size else np.zeros((oc, 1), np.float32)
     whole = OutputSteps.whole(oc, attributes.outputs)
     strides = attributes.strides
     to = OutputSteps(
@@ -160,12 +220,11 @@ def _phase_call(
         whole.image,
     )
     bias, name = ctx.operand(input_at(node, 2)), required(node, 1, ctx).name or "weights"
-    made = PlainConv(x, weights, bias, None, y, activation_fields(node), name)
-    return plain_call(node, ctx, made, shape, to)
+    made = PlainConv(conv.x, weights, bias, None, conv.y, activation_fields(node), name)
+    return plain_call(node, ctx, made, conv.shape, to)
 
 
-def _scatter(node: ir.Node, ctx: LoweringContext, attributes: _Transposed) -> KernelCall:
-    x, y = required_operand(node, 0, ctx), ctx.buffer(node.outputs[0])
+def _scatter(node: ir.Node, ctx: LoweringContext, attributes: _Transposed, x: Operand, y: Buffer) -> KernelCall:
     ic, oc_group = ctx.shape(required(node, 1, ctx))[:2]
     images = y.shape[0]
     bias = ctx.operand(input_at(node, 2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
@@ -52,6 +52,19 @@ class ConvGeometry:
         if self.rank == 1:
             return Halo(0, before[0], 0, after[0])
         return Halo(before[0], before[1], after[0], after[1])
+
+    def last_two(self) -> ConvGeometry:
+        """The same without leading spatial dimensions, which must have extent 1."""
+        assert set(self.inputs[:-2] + self.kernel[:-2]) <= {1}
+        return replace(
+            self,
+            inputs=self.inputs[-2:],
+            outputs=self.outputs[-2:],
+            kernel=self.kernel[-2:],
+            strides=self.strides[-2:],
+            dilations=self.dilations[-2:],
+            pads=self.pads[-2:],
+        )
 
     def as_planes(self) -> ConvGeometry:
         """The same with exactly two spatial dimensions (a rank 1 convolution is one row)."""

@@ -21,6 +21,7 @@ from packager.passes.graph import array, dims, elements, input_at, insert_before
 from packager.program import Format, Halo, nchw
 
 _POOLS = frozenset({"MaxPool", "AveragePool", "GlobalMaxPool", "Resize", "Upsample"})
+_MOST_PHASES = 16  # of a transposed convolution: it makes one call each
 _PLAIN_CHANNELS = (
     32  # so many input channels a blocked convolution reads from a row-major tensor as fast as from blocks
 )
@@ -102,6 +103,8 @@ class _Layout:
             return self._follow(node) or plain
         if node.op_type == "Conv":
             return self._conv(node) or plain
+        if node.op_type == "ConvTranspose":
+            return self._conv_transpose(node) or plain
         if node.op_type == "Concat":
             return self._concat(node) or plain
         if node.op_type in _POOLS and is_float32(output) and not any(o.name for o in node.outputs[1:]):
@@ -127,6 +130,21 @@ class _Layout:
         if self._block(x) == 0 and not shape.depthwise and few:
             into = 0
         return _Choice((into, 0, 0, out)[: len(node.inputs)], out)
+
+    def _conv_transpose(self, node: ir.Node) -> _Choice | None:
+        """Blocks where every phase of the stride has taps; its kernels leave out what lies outside and need no halo."""
+        x, output = required(node, 0), node.outputs[0]
+        fixed = all(array(value) is not None for value in node.inputs[1:] if value is not None)
+        if not fixed or node.attributes.get_int("group", 1) != 1 or not is_float32(output) or _single_pixel(output):
+            return None
+        kernel = dims(required(node, 1))[2:]
+        strides = node.attributes.get_ints("strides", (1,) * len(kernel))
+        into, out = self._channel_block(x), self._channel_block(output)
+        if not out or math.prod(strides) > _MOST_PHASES or any(s > k for s, k in zip(strides, kernel, strict=True)):
+            return None
+        if self._block(x) == 0 and dims(x)[1] <= _PLAIN_CHANNELS:
+            into = 0
+        return _Choice((into, 0, 0)[: len(node.inputs)], out)
 
     def _conv_blocks(self, node: ir.Node) -> tuple[int, int] | None:
         """Blocks a vector kernel would read and write; None when the row-major kernel is the better one."""

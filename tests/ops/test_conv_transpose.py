@@ -13,6 +13,12 @@ from tests.support.harness import ISAS, compile_program, node_model
 # x, w, attributes
 FORMS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "upsampling by two": ((1, 16, 7, 9), (16, 8, 2, 2), {"strides": [2, 2]}),
+    "many channels": (
+        (2, 64, 8, 9),
+        (64, 48, 3, 3),
+        {"strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1]},
+    ),
+    "many channels, wide": ((1, 40, 6, 40), (40, 24, 4, 4), {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
     "overlapping kernel": ((1, 8, 7, 20), (8, 12, 4, 4), {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
     "output padding": ((2, 4, 5, 6), (4, 6, 3, 3), {"strides": [2, 3], "output_padding": [1, 2], "pads": [1, 0, 0, 1]}),
     "groups": ((1, 6, 5, 5), (6, 2, 3, 3), {"strides": [2, 2], "group": 3}),

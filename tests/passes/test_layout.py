@@ -139,6 +139,36 @@ def test_a_value_is_copied_once_for_all_its_readers() -> None:
     assert op_types(model).count("Reorder") == 1
 
 
+def test_a_decoder_stays_in_blocks() -> None:
+    model = laid_out(
+        """
+        g (float[1, 3, 20, 20] x) => (float[1, 16, 20, 20] y) {
+            a = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (x, down)
+            b = ConvTranspose <strides = [2, 2]> (a, up)
+            y = Conv <pads = [1, 1, 1, 1]> (b, last)
+        }
+        """,
+        down=(32, 3, 3, 3),
+        up=(32, 16, 2, 2),
+        last=(16, 16, 3, 3),
+    )
+    assert op_types(model) == ["Conv", "ConvTranspose", "Conv", "Reorder"]
+    assert format_of(model, "a") == Format(16), "each phase leaves out what lies outside"
+    assert format_of(model, "b").block == 16
+
+
+def test_a_transposed_convolution_with_gaps_is_left_row_major() -> None:
+    model = laid_out(
+        """
+        g (float[1, 64, 20, 20] x) => (float[1, 16, 60, 60] y) {
+            y = ConvTranspose <strides = [3, 3], output_padding = [1, 1]> (x, w)
+        }
+        """,
+        w=(64, 16, 2, 2),
+    )
+    assert op_types(model) == ["ConvTranspose"]
+
+
 @pytest.mark.parametrize(("parts", "block"), [((16, 32), 16), ((16, 24), 8), ((12, 20), 4)])
 def test_parts_of_a_channel_concat_share_blocks_and_halo(parts: tuple[int, int], block: int) -> None:
     model = laid_out(

@@ -35,7 +35,7 @@ typedef struct ep_conv_desc {
     ptrdiff_t kh, kw, sh, sw, dh, dw; /* kernel, stride, dilation */
     ptrdiff_t top, left;              /* padding before the plane */
     ptrdiff_t x_lane, x_pixel, x_row, x_plane, x_image;
-    ptrdiff_t y_pixel, y_row, y_plane, y_image;
+    ptrdiff_t y_start, y_pixel, y_row, y_plane, y_image; /* a phase of a transposed convolution starts elsewhere */
     ptrdiff_t r_pixel, r_row, r_plane, r_image;
     int tile_h, tile_w, tile_oc;
     int border, oc_outer, residual;

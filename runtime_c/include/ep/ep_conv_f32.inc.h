@@ -211,7 +211,7 @@ EP_INLINE void EP_CONV_FN(ep_conv_f32)(void *y, const void *x, const void *w, co
                (row * d.sh - d.top) * d.x_row - d.left * d.x_pixel;
         at.w = (const float *)w + group * group_w + o_tile * tile * taps;
         at.bias = (const float *)bias + oc;
-        at.y = (float *)y + image * d.y_image + oc / d.y_block * d.y_plane + row * d.y_row;
+        at.y = (float *)y + d.y_start + image * d.y_image + oc / d.y_block * d.y_plane + row * d.y_row;
         at.r = d.residual ? (const float *)r + image * d.r_image + oc / d.y_block * d.r_plane + row * d.r_row : NULL;
         at.oc = oc;
         if (d.border) {
