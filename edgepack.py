@@ -71,6 +71,7 @@ def build(
     out: PathLike | None = None,
     board: str | None = None,
     dims: Mapping[str, int] | None = None,
+    states: Mapping[str, str] | None = None,
     name: str | None = None,
     optimize: str = "speed",
     progress: Progress = silent,
@@ -78,7 +79,8 @@ def build(
     """Compile ``model`` for ``target`` into a bundle directory and return it.
 
     ``out`` defaults to ``<name>-<target>`` in the current directory; an older bundle there is replaced.  ``dims`` gives
-    dynamic dimensions their values, ``{"batch": 1}``.  ``optimize`` is ``speed``, ``size`` or ``ram``.
+    dynamic dimensions their values, ``{"batch": 1}``.  ``states`` makes outputs of a streaming model the inputs of its
+    next call, ``{"h_out": "h_in"}``; neither is a port then.  ``optimize`` is ``speed``, ``size`` or ``ram``.
     Raises ModelError, ConfigError, BudgetError, BuildError, BundleError.
     """
     from packager import pipeline
@@ -91,6 +93,7 @@ def build(
         Path(out) if out is not None else None,
         board=load_board(board) if board else None,
         dims=dims or {},
+        states=states or {},
         name=name,
         optimize=optimize,
         progress=progress,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from codegen_c.lines import filled
 from codegen_c.names import c_string, comment
 from packager.program import Port, Program, upper_bound
 
@@ -9,7 +12,7 @@ API_VERSION = 1
 """Version of the generated C interface; ``<NAME>_API_VERSION`` in the header."""
 
 
-def header(program: Program, prefix: str, ids: dict[str, str], weights_bytes: int) -> str:
+def header(program: Program, prefix: str, ids: Mapping[str, str], weights_bytes: int) -> str:
     """``include/<prefix>.h``: sizes as macros, the context, entry points.  C99 and C++98."""
     upper = prefix.upper()
     lines = [
@@ -20,14 +23,13 @@ def header(program: Program, prefix: str, ids: dict[str, str], weights_bytes: in
         "",
         '#include "ep/ep_context.h"',
         "",
-        f"#define {upper}_API_VERSION {API_VERSION}",
-        f'#define {upper}_MODEL_SHA256 "{program.model_sha256}"',
-        f"#define {upper}_ARENA_SIZE {program.arena_bytes}",
-        f"#define {upper}_ARENA_ALIGN {program.arena_align}",
-        f"#define {upper}_WEIGHTS_SIZE {weights_bytes}",
-        f"#define {upper}_MACS {program.macs}",
-        f"#define {upper}_THREADS {program.threads}",
+        *_definitions(upper, _sizes(program, weights_bytes)),
         "",
+        "/* declares the arena: static " + upper + "_ARENA(memory); */",
+        f"#define {upper}_ARENA(name) \\",
+        f"    EP_ARENA_SECTION EP_ALIGNED({upper}_ARENA_ALIGN) uint8_t name[EP_MAX2({upper}_ARENA_SIZE, 1)]",
+        "",
+        *_state_comments(program),
     ]
     for kind, ports in (("IN", program.inputs), ("OUT", program.outputs)):
         for port in ports:
@@ -40,26 +42,51 @@ def header(program: Program, prefix: str, ids: dict[str, str], weights_bytes: in
 
 def _port_macros(macro: str, port: Port) -> list[str]:
     dims = [upper_bound(dim) for dim in port.dims]
-    return [
-        f"/* {comment(port.name)} */",
-        f"#define {macro}_NAME {c_string(port.name)}",
-        f'#define {macro}_DTYPE "{port.dtype.label}"',
-        f"#define {macro}_RANK {len(dims)}",
-        f"#define {macro}_DIMS {{{', '.join(map(str, dims)) or '1'}}}",
-        f"#define {macro}_COUNT {port.count}",
-        f"#define {macro}_BYTES {port.bytes}",
-        "",
-    ]
+    values = {
+        "NAME": c_string(port.name),
+        "DTYPE": f'"{port.dtype.label}"',
+        "RANK": str(len(dims)),
+        "DIMS": f"{{{', '.join(map(str, dims)) or '1'}}}",
+        "COUNT": str(port.count),
+        "BYTES": str(port.bytes),
+    }
+    return [f"/* {comment(port.name)} */", *_definitions(macro, values), ""]
 
 
-def run_parameters(program: Program, ids: dict[str, str]) -> str:
+def _state_comments(program: Program) -> list[str]:
+    lines = [f"/* state: {comment(state.output)} is {comment(state.input)} next time */" for state in program.states]
+    return [*lines, ""] if lines else []
+
+
+def _sizes(program: Program, weights_bytes: int) -> dict[str, str]:
+    values = {
+        "API_VERSION": str(API_VERSION),
+        "MODEL_SHA256": f'"{program.model_sha256}"',
+        "ARENA_SIZE": str(program.arena_bytes),
+        "ARENA_ALIGN": str(program.arena_align),
+        "WEIGHTS_SIZE": str(weights_bytes),
+        "MACS": str(program.macs),
+        "THREADS": str(program.threads),
+    }
+    if program.states:
+        values["STATES_SIZE"] = str(program.state_bytes)
+    return values
+
+
+def _definitions(prefix: str, values: Mapping[str, str]) -> list[str]:
+    """``#define <prefix>_<key> <value>`` with the values one below the other."""
+    width = max(map(len, values))
+    return [f"#define {prefix}_{key:<{width}} {value}" for key, value in values.items()]
+
+
+def run_parameters(program: Program, ids: Mapping[str, str]) -> list[str]:
     """Parameters of ``<prefix>_run`` after ctx: input pointers, then output pointers."""
     inputs = [f"const {port.dtype.c_type} *in_{ids[port.name]}" for port in program.inputs]
     outputs = [f"{port.dtype.c_type} *out_{ids[port.name]}" for port in program.outputs]
-    return "".join(f", {parameter}" for parameter in inputs + outputs)
+    return inputs + outputs
 
 
-def _declarations(program: Program, prefix: str, ids: dict[str, str]) -> list[str]:
+def _declarations(program: Program, prefix: str, ids: Mapping[str, str]) -> list[str]:
     ctx = f"{prefix}_ctx"
     upper = prefix.upper()
     lines = [
@@ -72,18 +99,24 @@ def _declarations(program: Program, prefix: str, ids: dict[str, str]) -> list[st
         f"/** Make ctx ready.  `arena` has {upper}_ARENA_SIZE bytes at a multiple of {upper}_ARENA_ALIGN. */",
         f"ep_status {prefix}_init({ctx} *ctx, void *arena, size_t arena_bytes);",
         "/** The same with weights from elsewhere (mapped file, external flash); they are checked. */",
-        f"ep_status {prefix}_init_weights({ctx} *ctx, void *arena, size_t arena_bytes, const void *weights,",
-        "                             size_t weights_bytes);",
+        f"ep_status {prefix}_init_weights({ctx} *ctx, void *arena, size_t arena_bytes,",
+        "    const void *weights, size_t weights_bytes);",
         "/** One inference on what the input pointers hold.  Inputs may be overwritten. */",
         f"ep_status {prefix}_invoke({ctx} *ctx);",
         "/** Copy the inputs in, invoke, copy the outputs out. */",
-        f"ep_status {prefix}_run({ctx} *ctx{run_parameters(program, ids)});",
+        *filled(f"ep_status {prefix}_run(", [f"{ctx} *ctx", *run_parameters(program, ids)], ");", 4),
     ]
+    if program.states:
+        lines += [
+            "/** Begin a new stream: clear the states.  Also after an inference that failed. */",
+            f"void {prefix}_reset({ctx} *ctx);",
+        ]
     if program.threads > 1:
         lines += [
             "/** Run on a pool of threads (ep_parallel.h); NULL goes back to the calling thread alone. */",
             f"void {prefix}_set_pool({ctx} *ctx, struct ep_pool *pool);",
         ]
+    lines += ["/** Where an input is written before, and an output read after each inference. */"]
     lines += [f"{port.dtype.c_type} *{prefix}_input_{ids[port.name]}({ctx} *ctx);" for port in program.inputs]
     lines += [
         f"const {port.dtype.c_type} *{prefix}_output_{ids[port.name]}(const {ctx} *ctx);" for port in program.outputs

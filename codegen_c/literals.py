@@ -55,10 +55,9 @@ def field_literal(value: FieldValue) -> str:
     return float_literal(value)
 
 
-def descriptor_literal(descriptor: Descriptor) -> str:
-    """A compound literal with designated initialisers."""
-    fields = ", ".join(f".{name} = {field_literal(value)}" for name, value in descriptor.fields)
-    return f"({descriptor.struct}){{{fields or '0'}}}"
+def descriptor_items(descriptor: Descriptor) -> list[str]:
+    """The designated initialisers of a descriptor."""
+    return [f".{name} = {field_literal(value)}" for name, value in descriptor.fields] or ["0"]
 
 
 def byte_rows(data: bytes) -> Iterator[str]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     Feeds = Mapping[str, Array]
 
 NO_DIMS: Mapping[str, int] = {}
+NO_STATES: Mapping[str, str] = {}
 MODEL_FILE = "model/model.onnx"
 """The original model in a bundle, dimensions pinned, external data inside."""
 
@@ -68,13 +69,15 @@ def compile_model(
     target: Target,
     *,
     dims: Mapping[str, int] = NO_DIMS,
+    states: Mapping[str, str] = NO_STATES,
     name: str | None = None,
     optimize: str = "speed",
     progress: Progress = silent,
 ) -> Compiled:
     """``model`` as C for ``target``: load, fuse, lay out, lower, plan, print.
 
-    ``dims`` gives dynamic dimensions their values; ``optimize`` is speed, size or ram.  Raises ModelError for what the
+    ``dims`` gives dynamic dimensions their values; ``states`` maps outputs to the inputs they are at the next call;
+    ``optimize`` is speed, size or ram.  Raises ModelError for what the
     model asks for and no kernel does, BudgetError when the plan does not fit.
     """
     from codegen_c.c_model import emit
@@ -101,6 +104,7 @@ def compile_model(
         sha256=loaded.sha256,
         optimize=optimize,
         halos=halos,
+        states=states,
     )
     program, memory = plan(lowered, optimize=optimize, progress=progress)
     check_budget(memory, target.budget.ram, target.name)
@@ -125,6 +129,7 @@ def build(
     *,
     board: Board | None = None,
     dims: Mapping[str, int] = NO_DIMS,
+    states: Mapping[str, str] = NO_STATES,
     name: str | None = None,
     optimize: str = "speed",
     progress: Progress = silent,
@@ -138,7 +143,7 @@ def build(
     from packager.bundle.write import publish, staging
 
     board = board or _default_board(target)
-    compiled = compile_model(model, target, dims=dims, name=name, optimize=optimize, progress=progress)
+    compiled = compile_model(model, target, dims=dims, states=states, name=name, optimize=optimize, progress=progress)
     destination = out or Path(f"{compiled.program.name}-{target.name}")
     target = target.model_copy(update={"threads": compiled.program.threads})  # 1 where no step is worth sharing
     with staging(destination) as directory:
@@ -171,15 +176,16 @@ def verify(
 ) -> VerifyReport:
     """Compare a bundle's outputs with the reference implementation of its own model.
 
-    ``samples`` default to ``count`` random ones with a fixed ``seed``.
+    ``samples`` default to ``count`` random ones with a fixed ``seed``; each begins a new stream.
     """
     import onnx
 
     from packager.deploy.execute import runner
+    from packager.verify.stream import first_call
     from packager.verify.verify import random_feeds
     from packager.verify.verify import verify as compare
 
-    model = onnx.load(bundle.directory / MODEL_FILE)
+    model = first_call(onnx.load(bundle.directory / MODEL_FILE), bundle.manifest.states)
     chosen = list(samples) if samples is not None else random_feeds(model, count, seed)
     with runner(bundle, transport or transport_of(bundle)) as call:
         return compare(
@@ -206,9 +212,10 @@ def bench(
 
     from packager.bench.run import bench as measure
     from packager.bundle.tensors import pack, unpack
+    from packager.verify.stream import first_call
     from packager.verify.verify import Reference, check_outputs, random_feeds
 
-    model = onnx.load(bundle.directory / MODEL_FILE)
+    model = first_call(onnx.load(bundle.directory / MODEL_FILE), bundle.manifest.states)
     chosen = feeds or random_feeds(model, 1, 0)[0]
 
     def matches(data: bytes) -> tuple[bool, float]:
@@ -285,6 +292,7 @@ def manifest_of(compiled: Compiled, target: Target, board: Board | None, artifac
         flags=artifact.flags,
         sections=artifact.sections.as_dict(),
         programs=programs,
+        states={state.output: state.input for state in program.states},
         fused=compiled.fused,
         warnings=compiled.warnings,
     )

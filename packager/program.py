@@ -306,10 +306,23 @@ class Port:
 
 
 @dataclass(frozen=True)
+class State:
+    """What a streaming model keeps from one inference to the next: ``buffer`` holds the graph input ``input``.
+
+    The last calls of the body write the graph output ``output`` into it.  It begins as zeros.
+    """
+
+    output: str
+    input: str
+    buffer: Buffer
+
+
+@dataclass(frozen=True)
 class Program:
     """A lowered network.  ``buffers`` are addressed by name; ``constants`` are those in use; ``body`` runs in order.
 
     ``arena_bytes`` and ``arena_align`` are 0 until planned.  ``lanes`` is the float vector width the body was made for.
+    The first ``state_bytes`` of the arena hold the states and nothing else.
     """
 
     name: str
@@ -323,6 +336,8 @@ class Program:
     model_sha256: str = ""
     arena_bytes: int = 0
     arena_align: int = 64
+    states: tuple[State, ...] = ()
+    state_bytes: int = 0
 
     @property
     def macs(self) -> int:

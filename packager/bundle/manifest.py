@@ -48,7 +48,8 @@ class Manifest:
 
     ``profile`` is the target profile as it was used, ``flags`` the compiler flags, ``sections`` the flash and RAM of
     the linked model by section, ``board`` the one it was linked for (bare metal only), ``programs`` maps run and bench
-    to their files.  ``files`` is filled in when the bundle is written.  Sizes are bytes.
+    to their files, ``states`` maps outputs of a streaming model to the inputs they are at the next call.  ``files`` is
+    filled in when the bundle is written.  Sizes are bytes.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Manifest:
     flags: tuple[str, ...] = ()
     sections: Mapping[str, int] = field(default_factory=dict)
     programs: Mapping[str, str] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
     fused: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     files: tuple[FileInfo, ...] = ()
@@ -115,7 +117,7 @@ def _checked(data: dict[str, Any], where: str) -> Manifest:
                 **{name: tuple(map(str, data[name])) for name in ("flags", "fused", "warnings")},
                 "profile": dict(data["profile"]),
                 "sections": {str(name): int(size) for name, size in data["sections"].items()},
-                "programs": {str(kind): str(path) for kind, path in data["programs"].items()},
+                **{name: {str(k): str(v) for k, v in data[name].items()} for name in ("programs", "states")},
                 **{name: int(data[name]) for name in _NUMBERS},
                 **{name: str(data[name]) for name in ("name", "target", "board", "edgepack", "model_sha256")},
             }

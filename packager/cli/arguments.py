@@ -76,6 +76,21 @@ def parse_dims(given: Sequence[str] | None) -> dict[str, int]:
     return dims
 
 
+def parse_states(given: Sequence[str] | None) -> dict[str, str]:
+    """``--state`` words ``OUTPUT:INPUT``; names with colons are split at the middle one."""
+    states: dict[str, str] = {}
+    for word in given or ():
+        parts = word.split(":")
+        middle = len(parts) // 2
+        output, target = ":".join(parts[:middle]), ":".join(parts[middle:])
+        if len(parts) % 2 or not output or not target:
+            raise typer.BadParameter(f"'{word}' is not OUTPUT:INPUT", param_hint="--state")
+        if output in states:
+            raise typer.BadParameter(f"'{output}' is given twice", param_hint="--state")
+        states[output] = target
+    return states
+
+
 def resolve_target(target: str | None, board: str | None, threads: int | None = None) -> tuple[Target, Board | None]:
     """The profiles asked for; without a target the board's, without both the host."""
     from packager.config.load import load_board, load_target

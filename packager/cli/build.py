@@ -30,6 +30,14 @@ def build(
         typer.Option("--output", "-o", metavar="DIR", help="Where the bundle goes. Default: MODEL-TARGET here."),
     ] = None,
     dim: arguments.DimsOption = None,
+    state: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--state",
+            metavar="OUT:IN",
+            help="An output that is an input of the next call, kept in the arena; may be repeated.",
+        ),
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option("--name", metavar="NAME", help="Prefix of all C names. Default: from the model's file."),
@@ -43,11 +51,19 @@ def build(
     """Compile an ONNX model into a self-contained bundle for a target."""
     from packager import pipeline
 
-    dims = arguments.parse_dims(dim)
+    dims, states = arguments.parse_dims(dim), arguments.parse_states(state)
     profile, place = arguments.resolve_target(target, board, threads)
     with progress(quiet=json) as report:
         built = pipeline.build(
-            model, profile, output, board=place, dims=dims, name=name, optimize=optimize, progress=report
+            model,
+            profile,
+            output,
+            board=place,
+            dims=dims,
+            states=states,
+            name=name,
+            optimize=optimize,
+            progress=report,
         )
     if json:
         _print_json(built)

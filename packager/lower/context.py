@@ -149,15 +149,20 @@ class LoweringContext:
         """Whether a view may begin ``offset_bytes`` into a buffer; kernels accept any element's address, slowly."""
         return offset_bytes % _VIEW_ALIGNMENT == 0
 
+    def root(self, buffer: Buffer) -> str:
+        """The name of the buffer that owns the memory of ``buffer``."""
+        buffer = self.buffers[buffer.name]
+        while buffer.alias is not None:
+            buffer = self.buffers[buffer.alias[0]]
+        return buffer.name
+
     def is_graph_port(self, operand: Operand | None) -> bool:
         """Whether ``operand`` shares memory with a graph input or output."""
         if not isinstance(operand, Buffer):
             return False
-        root = self._root(operand)
+        root = self.root(operand)
         return any(
-            isinstance(held, Buffer)
-            and self._root(held) == root
-            and (value.is_graph_input() or value.is_graph_output())
+            isinstance(held, Buffer) and self.root(held) == root and (value.is_graph_input() or value.is_graph_output())
             for value, held in self._values.items()
         )
 
@@ -179,7 +184,7 @@ class LoweringContext:
             if root.alias[1] != 0 or root.stored_bytes != parent.stored_bytes or not parent.format.is_plain:
                 return False
             root = parent
-        if self.is_graph_port(root) or root.name == self._root(base):
+        if self.is_graph_port(root) or root.name == self.root(base):
             return False
         self.buffers[root.name] = replace(root, alias=(base.name, offset))
         for other, operand in self._values.items():
@@ -225,13 +230,6 @@ class LoweringContext:
         return ModelError(Problem("EP0212", f"{node.op_type}: {what}", f"node {describe(node)}", hint))
 
     # -- internals ----------------------------------------------------------------------------------------------
-
-    def _root(self, buffer: Buffer) -> str:
-        """The name of the buffer that owns the memory of ``buffer``."""
-        buffer = self.buffers[buffer.name]
-        while buffer.alias is not None:
-            buffer = self.buffers[buffer.alias[0]]
-        return buffer.name
 
     def _unique(self, stem: str) -> str:
         name, count = stem, 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import pkgutil
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import onnx_ir as ir
 
@@ -14,8 +16,11 @@ from packager.errors import EdgepackError, ModelError, Problem
 from packager.lower.context import LoweringContext, describe
 from packager.lower.parallel import mark_parallel
 from packager.lower.registry import Lowering, registry
+from packager.lower.states import carry_states, check_states
 from packager.ops.halo import ZERO_HALO, zero_halo_descriptor
 from packager.program import Buffer, Constant, KernelCall, Operand, Port, Program
+
+NO_STATES: Mapping[str, str] = MappingProxyType({})
 
 
 def supported(domain: str, op_type: str) -> bool:
@@ -32,17 +37,20 @@ def lower(
     sha256: str = "",
     optimize: str = "speed",
     halos: bool = True,
+    states: Mapping[str, str] = NO_STATES,
 ) -> Program:
     """Lower every node in graph order.
 
-    Raises ModelError with all nodes that cannot be lowered, not only the first.
+    ``states`` maps graph outputs to the graph inputs they are at the next inference; neither is a port then.
+    Raises ModelError with all nodes that cannot be lowered, not only the first, or all states that do not fit.
     """
+    check_states(model, states)
     ctx = LoweringContext(isa, threads=threads, optimize=optimize, halos=halos)
     table = lowerings()
     body: list[KernelCall] = []
     problems: list[Problem] = []
-    inputs = [value for value in model.graph.inputs if not model.graph.initializers.get(value.name or "")]
-    ports = [(value, ctx.operand(value)) for value in inputs]
+    fed = {*model.graph.initializers, *states.values()}
+    ports = [(value, ctx.operand(value)) for value in model.graph.inputs if value.name not in fed]
     for node in model.graph:
         row = table.get((node.domain if node.domain != "ai.onnx" else "", node.op_type))
         if row is None:
@@ -54,9 +62,12 @@ def lower(
             problems.extend(error.problems)
     if problems:
         raise ModelError(problems)
-    outputs = tuple(_port(value, ctx.operand(value), ctx) for value in model.graph.outputs)
+    results = [_port(value, ctx.operand(value), ctx) for value in model.graph.outputs if value.name not in states]
+    updates, kept, outputs = carry_states(ctx, model, states, results)
+    body += updates
     final = mark_parallel([_with_final_buffers(call, ctx) for call in body], lanes=isa.lanes, threads=threads)
-    used = _used_buffers(final, ctx, [operand for _, operand in ports], [port.operand for port in outputs])
+    held = [*(operand for _, operand in ports), *(port.operand for port in outputs), *(state.buffer for state in kept)]
+    used = _used_buffers(final, ctx, held)
     return Program(
         name=name,
         inputs=tuple(_port(value, operand, ctx) for value, operand in ports),
@@ -68,6 +79,7 @@ def lower(
         threads=threads if any(call.parallel for call in final) else 1,
         model_sha256=sha256,
         arena_align=max(16, 4 * isa.lanes),
+        states=kept,
     )
 
 
@@ -123,12 +135,10 @@ def _with_final_buffers(call: KernelCall, ctx: LoweringContext) -> KernelCall:
     )
 
 
-def _used_buffers(
-    body: list[KernelCall], ctx: LoweringContext, inputs: list[Operand | None], outputs: list[Operand]
-) -> list[Buffer]:
-    """Buffers some call or port touches, and the ones they are views of, in the order they were made."""
+def _used_buffers(body: list[KernelCall], ctx: LoweringContext, held: list[Operand | None]) -> list[Buffer]:
+    """Buffers some call, port or state touches, and the ones they are views of, in the order they were made."""
     operands = [operand for call in body for operand in (*call.outputs, *call.inputs, call.scratch)]
-    names = {operand.name for operand in [*operands, *inputs, *outputs] if isinstance(operand, Buffer)}
+    names = {operand.name for operand in [*operands, *held] if isinstance(operand, Buffer)}
     for name in list(names):
         buffer = ctx.buffers[name]
         while buffer.alias is not None:

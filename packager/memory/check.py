@@ -52,6 +52,7 @@ def plan_faults(original: Program, planned: Program) -> Iterator[str]:
     for reading in expected[len(original.body)]:
         if not arena.holds(addresses[reading.buffer], reading):
             yield f"output '{reading.buffer}' is not there at the end"
+    yield from _state_faults(planned, addresses)
 
 
 @dataclass(frozen=True)
@@ -127,10 +128,26 @@ def _planned_addresses(planned: Program) -> tuple[dict[str, int], list[str]]:
     return addresses, faults
 
 
+def _state_faults(planned: Program, addresses: Mapping[str, int]) -> Iterator[str]:
+    """States persist: they lie at the start of the arena, where only they and their views are."""
+    states = {state.buffer.name for state in planned.states}
+    buffers = planned.buffer_map()
+    for buffer in planned.buffers:
+        root = buffer
+        while root.alias is not None:
+            root = buffers[root.alias[0]]
+        begin, end = addresses[buffer.name], addresses[buffer.name] + buffer.stored_bytes
+        if root.name in states and end > planned.state_bytes:
+            yield f"state '{buffer.name}' is not among the states"
+        if root.name not in states and begin < planned.state_bytes and end > begin:
+            yield f"'{buffer.name}' lies where states persist"
+
+
 def _operands(program: Program) -> Iterator[Buffer]:
     for call in program.body:
         yield from _buffers((*call.outputs, *call.inputs, call.scratch))
     yield from _buffers(port.operand for port in (*program.inputs, *program.outputs))
+    yield from (state.buffer for state in program.states)
 
 
 def _buffers(operands: Iterable[object]) -> Iterator[Buffer]:
@@ -190,14 +207,15 @@ def _expectations(program: Program, home: dict[str, int]) -> list[list[_Reading]
     for number, call in enumerate(program.body):
         expected.append(read((*call.inputs, *call.outputs)))
         _write_outputs(memory, call, number, home, buffers)
-    expected.append(read(port.operand for port in program.outputs))
+    expected.append(read([*(port.operand for port in program.outputs), *(state.buffer for state in program.states)]))
     return expected
 
 
 def _write_ports(memory: _Memory, program: Program, addresses: dict[str, int]) -> None:
-    for number, port in enumerate(program.inputs):
-        if isinstance(port.operand, Buffer):
-            memory.write(addresses[port.operand.name], port.operand.stored_bytes, -2 - number)
+    given = [*(port.operand for port in program.inputs), *(state.buffer for state in program.states)]
+    for number, operand in enumerate(given):
+        if isinstance(operand, Buffer):
+            memory.write(addresses[operand.name], operand.stored_bytes, -2 - number)
 
 
 def _write_outputs(

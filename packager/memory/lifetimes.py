@@ -1,7 +1,7 @@
 """Which bytes every call touches and how long they must be kept.
 
 Steps: 0 is the start (graph inputs are there), call ``k`` of the body runs at step ``k + 1``, and the step after the
-last call is the end (graph outputs are still there).
+last call is the end (graph outputs are still there).  States are there from the start to the end.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ class Storage:
         self.buffers = program.buffer_map()
         self._spans: dict[str, Span] = {}
         self.access = tuple(self._access(call) for call in program.body)
-        self.inputs = self._ports(program.inputs)
-        self.outputs = self._ports(program.outputs)
+        self.states = self.buffer_spans(state.buffer for state in program.states)
+        self.inputs = (*self._ports(program.inputs), *self.states)
+        self.outputs = (*self._ports(program.outputs), *self.states)
 
     def span(self, buffer: Buffer) -> Span:
         """The bytes ``buffer`` occupies; ValueError when a view leaves its root or aliases run in a circle."""

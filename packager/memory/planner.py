@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -61,6 +62,7 @@ class _Layout:
     groups: tuple[Group, ...]
     offsets: tuple[int, ...]
     arena_bytes: int
+    state_bytes: int
 
     def root_offsets(self) -> dict[str, int]:
         return {
@@ -71,11 +73,18 @@ class _Layout:
 
 
 def _layout(storage: Storage, order: Sequence[int], align: int) -> _Layout:
+    """States lie one after another at the start of the arena, everything else shares what follows."""
     groups = join_in_place(storage, order, occupancies(storage, order), align)
-    rectangles = _rectangles(groups, align)
-    offsets = place(rectangles)
+    states = {span.root for span in storage.states}
+    kept = [group for group in groups if states & group.members.keys()]
+    others = [group for group in groups if not states & group.members.keys()]
+    sizes = [rectangle.size for rectangle in _rectangles(kept, align)]
+    first = sum(sizes)
+    rectangles = _rectangles(others, align)
+    offsets = [first + offset for offset in place(rectangles)]
     ends = (offset + rectangle.size for offset, rectangle in zip(offsets, rectangles, strict=True))
-    return _Layout(tuple(order), tuple(groups), offsets, max(ends, default=0))
+    places = (*itertools.accumulate(sizes[:-1], initial=0), *offsets) if kept else tuple(offsets)
+    return _Layout(tuple(order), (*kept, *others), places, max(ends, default=first), first)
 
 
 def _rectangles(groups: Sequence[Group], align: int) -> list[Rectangle]:
@@ -117,6 +126,8 @@ def _apply(storage: Storage, layout: _Layout, align: int) -> Program:
         body=tuple(call(program.body[number]) for number in layout.order),
         arena_bytes=layout.arena_bytes,
         arena_align=align,
+        states=tuple(replace(state, buffer=placed[state.buffer.name]) for state in program.states),
+        state_bytes=layout.state_bytes,
     )
 
 

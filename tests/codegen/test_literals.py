@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegen_c.literals import descriptor_literal, float_literal, int_literal
+from codegen_c.literals import descriptor_items, float_literal, int_literal
 from packager.program import Descriptor
 
 
@@ -44,5 +44,6 @@ def test_integer_literals_compile_without_a_warning_and_keep_their_value(value: 
 
 def test_descriptors_are_designated_initialisers() -> None:
     descriptor = Descriptor.of("ep_x", n=4, act="EP_ACT_RELU", alpha=0.1, on=True, dims=(1, (2, 3)), none=())
-    expected = "(ep_x){.n = 4, .act = EP_ACT_RELU, .alpha = 0.1f, .on = 1, .dims = {1, {2, 3}}, .none = {0}}"
-    assert descriptor_literal(descriptor) == expected
+    expected = ".n = 4, .act = EP_ACT_RELU, .alpha = 0.1f, .on = 1, .dims = {1, {2, 3}}, .none = {0}"
+    assert ", ".join(descriptor_items(descriptor)) == expected
+    assert descriptor_items(Descriptor.of("ep_empty")) == ["0"]

@@ -79,14 +79,20 @@ def node_model(
 
 
 def compile_program(
-    model: onnx.ModelProto | Path, *, isa: str = "avx2", dims: Mapping[str, int] | None = None, fuse: bool = True
+    model: onnx.ModelProto | Path,
+    *,
+    isa: str = "avx2",
+    dims: Mapping[str, int] | None = None,
+    fuse: bool = True,
+    states: Mapping[str, str] | None = None,
+    name: str = "network",
 ) -> Program:
     """The planned Program of ``model``."""
     loaded = load_model(model, dims=dims or {}, supported=supported)
     if fuse:
         optimize(loaded.model)
     assign_layout(loaded.model, ISAS[isa][0], halos=True)
-    program = lower(loaded.model, name="network", isa=ISAS[isa][0], sha256=loaded.sha256)
+    program = lower(loaded.model, name=name, isa=ISAS[isa][0], sha256=loaded.sha256, states=states or {})
     return plan(program)[0]
 
 
@@ -115,6 +121,7 @@ class _Model(ctypes.Structure):
         ("step", ctypes.c_void_p),
         ("input", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)),
         ("output", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)),
+        ("reset", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
     )
 
 
@@ -133,10 +140,50 @@ class KernelStatusError(RuntimeError):
         super().__init__(f"ep_status {status}")
 
 
+class Network:
+    """One context of a compiled network."""
+
+    def __init__(self, model: _Model) -> None:
+        self._model = model
+        self._ctx, self._arena = _aligned(model.ctx_bytes), _aligned(max(model.arena_bytes, 1))
+        self._at = ctypes.addressof(self._ctx)
+        status = model.init(self._at, ctypes.addressof(self._arena), model.arena_bytes)
+        assert status == 0, f"init: ep_status {status}"
+
+    def run(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
+        """One inference."""
+        model = self._model
+        for index in range(model.input_count):
+            port = model.inputs[index]
+            data = np.ascontiguousarray(feeds[port.name.decode()])
+            assert data.dtype.name == port.dtype.decode()
+            assert data.nbytes == port.bytes
+            ctypes.memmove(model.input(self._at, index), data.ctypes.data, port.bytes)
+        status = model.invoke(self._at)
+        if status != 0:
+            raise KernelStatusError(status)
+        return {model.outputs[index].name.decode(): self._output(index) for index in range(model.output_count)}
+
+    def reset(self) -> None:
+        """Clear the states of a streaming network."""
+        self._model.reset(self._at)
+
+    def _output(self, index: int) -> Array:
+        port = self._model.outputs[index]
+        raw = ctypes.string_at(self._model.output(self._at, index), port.bytes)
+        dims = (ctypes.c_ssize_t * port.rank).from_address(port.dims) if port.rank else ()
+        return np.frombuffer(raw, DType.of(port.dtype.decode()).numpy).reshape(tuple(dims)).copy()
+
+
 def run_program(
     program: Program, feeds: Mapping[str, Array], *, isa: str = "avx2", flags: Sequence[str] = ("-O1",)
 ) -> dict[str, Array]:
     """Build ``program`` and run it once."""
+    return load_program(program, isa=isa, flags=flags).run(feeds)
+
+
+def load_program(program: Program, *, isa: str = "avx2", flags: Sequence[str] = ("-O1",)) -> Network:
+    """Build ``program`` and load it into this process."""
     prefix = model_prefix(program.name)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -158,31 +205,7 @@ def run_program(
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[:4000]
         library = ctypes.CDLL(str(root / "network.so"))
-        return _call(_Model.in_dll(library, f"{prefix}_model"), feeds)
-
-
-def _call(model: _Model, feeds: Mapping[str, Array]) -> dict[str, Array]:
-    ctx, arena = _aligned(model.ctx_bytes), _aligned(max(model.arena_bytes, 1))
-    status = model.init(ctypes.addressof(ctx), ctypes.addressof(arena), model.arena_bytes)
-    assert status == 0, f"init: ep_status {status}"
-    for index in range(model.input_count):
-        port = model.inputs[index]
-        data = np.ascontiguousarray(feeds[port.name.decode()])
-        assert data.dtype.name == port.dtype.decode()
-        assert data.nbytes == port.bytes
-        ctypes.memmove(model.input(ctypes.addressof(ctx), index), data.ctypes.data, port.bytes)
-    status = model.invoke(ctypes.addressof(ctx))
-    if status != 0:
-        raise KernelStatusError(status)
-    results: dict[str, Array] = {}
-    for index in range(model.output_count):
-        port = model.outputs[index]
-        raw = ctypes.string_at(model.output(ctypes.addressof(ctx), index), port.bytes)
-        dims = (ctypes.c_ssize_t * port.rank).from_address(port.dims) if port.rank else ()
-        results[port.name.decode()] = (
-            np.frombuffer(raw, DType.of(port.dtype.decode()).numpy).reshape(tuple(dims)).copy()
-        )
-    return results
+        return Network(_Model.in_dll(library, f"{prefix}_model"))
 
 
 def run_model(

@@ -7,6 +7,11 @@
 
 struct ep_pool;
 
+/* Holds what a caller must not get wrong where there is no status to return; for debug builds: -D'EP_ASSERT(x)=assert(x)'. */
+#ifndef EP_ASSERT
+#define EP_ASSERT(condition) ((void)0)
+#endif
+
 /** Where one instance of a model keeps its data.  Two contexts with two arenas run at once. */
 typedef struct ep_context {
     uint8_t *arena;
@@ -47,6 +52,15 @@ static inline ep_status ep_context_init(ep_context *ctx, void *arena, size_t are
     ctx->weights = weights;
     ctx->pool = NULL;
     return EP_OK;
+}
+
+/** Set `count` bytes to zero. */
+static inline void ep_clear_bytes(void *to, size_t count)
+{
+    uint8_t *const d = (uint8_t *)to;
+    for (size_t i = 0; i < count; i++) {
+        d[i] = 0;
+    }
 }
 
 /** Copy `count` bytes between buffers that do not overlap. */

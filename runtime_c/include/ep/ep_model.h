@@ -47,6 +47,7 @@ typedef struct ep_model {
     ep_status (*step)(void *ctx, int index); /* run one step; calling all in order equals invoke */
     void *(*input)(void *ctx, int index);
     const void *(*output)(const void *ctx, int index);
+    void (*reset)(void *ctx); /* clear the states; NULL when the model has none */
 } ep_model;
 
 #ifdef __cplusplus

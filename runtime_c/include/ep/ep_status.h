@@ -24,6 +24,11 @@ typedef enum ep_status {
 #define EP_ALIGNED(n) __attribute__((aligned(n)))
 #endif
 
+/* A linker section for arenas that <N>_ARENA(name) declares, such as tightly coupled memory. */
+#ifndef EP_ARENA_SECTION
+#define EP_ARENA_SECTION
+#endif
+
 #define EP_MAX2(a, b) ((a) > (b) ? (a) : (b))
 
 #ifdef __cplusplus
