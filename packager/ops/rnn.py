@@ -22,6 +22,7 @@ GRU = Kernel("ep_gru_f32", "ep_rnn_gru.h")
 RNN = Kernel("ep_rnn_f32", "ep_rnn_simple.h")
 PACK = Kernel("ep_rnn_pack_f32", "ep_rnn.h", splits=True)
 
+_TOGETHER = 8192  # weights of two directions that stay in the first-level cache side by side
 _MAX_GATES = 4  # EP_RNN_MAX_GATES
 _GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
@@ -236,7 +237,7 @@ class _Builder:
             "c_0": kernel is LSTM and input_at(node, 6) is not None,
         }
         descriptor = self._descriptor(tuple(int(flag) for flag in has.values()), has_y=wanted[0])
-        width = size.blocks(ctx.isa.lanes) * ctx.isa.lanes
+        width = size.directions * size.batch * size.blocks(ctx.isa.lanes) * ctx.isa.lanes
         self.calls.append(
             ctx.call(kernel, node, outputs, inputs, descriptor, scratch=ctx.scratch(scratch * width), macs=size.macs())
         )
@@ -269,6 +270,7 @@ class _Builder:
             clip=attributes.get_float("clip", 0.0),
             input_forget=attributes.get_int("input_forget", 0),
             linear_before_reset=attributes.get_int("linear_before_reset", 0),
+            together=int(directions * size.gates * hidden * hidden <= _TOGETHER),
             act=activation_fields(self.node, directions, self.ctx),
             has=has,
         )

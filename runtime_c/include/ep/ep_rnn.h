@@ -48,7 +48,8 @@ typedef struct ep_rnn_desc {
     float clip;                             /* limits what enters an activation; 0: no limit */
     int input_forget;                       /* LSTM: the forget gate is 1 - input gate */
     int linear_before_reset;                /* GRU */
-    ep_rnn_act act[2][3];                   /* f, g, h of each direction */
+    int together;         /* both directions in one walk: the steps of one fill the other's waiting time */
+    ep_rnn_act act[2][3]; /* f, g, h of each direction */
     ep_rnn_has has;
 } ep_rnn_desc;
 
@@ -158,14 +159,6 @@ EP_INLINE void ep_rnn_copy(float *EP_RESTRICT to, const float *EP_RESTRICT from,
     for (ptrdiff_t i = 0; i < count; i++) {
         to[i] = from[i];
     }
-}
-
-/** The next state becomes the present one. */
-EP_INLINE void ep_rnn_swap(float **h, float **h_next)
-{
-    float *const old = *h;
-    *h = *h_next;
-    *h_next = old;
 }
 
 /** Y past the end of sequence b is zero. */

@@ -6,7 +6,7 @@
  *      otherwise:            n = g(pre_h + (r h) R_h + b_h)
  *
  *  b is r_bias.  With linear_before_reset all three gates are packed together in `r`; otherwise `r` has z and r, and `r_h`
- *  the third gate alone.  scratch: 4 * blocks * lanes floats. */
+ *  the third gate alone.  scratch: directions * batch * 4 * blocks * lanes floats. */
 #ifndef EP_RNN_GRU_H
 #define EP_RNN_GRU_H
 
@@ -76,40 +76,71 @@ EP_INLINE void ep_gru_f32_step(const float *EP_RESTRICT pre, const ep_gru_pass s
     }
 }
 
-/** One direction, number `n`. */
-EP_INLINE void ep_gru_f32_direction(float *y, float *y_h, const float *pre, const float *r, const float *r_h,
-                                    const float *r_bias, const int32_t *lengths, const float *h_0, float *scratch,
-                                    const ep_rnn_desc d, const ptrdiff_t n)
+/** The state of direction n, sequence b before step i: even and odd steps take turns with two places. */
+EP_INLINE ep_gru_pass ep_gru_f32_pass(const float *r, const float *r_h, const float *r_bias, float *scratch,
+                                      const ep_rnn_desc d, const ptrdiff_t n, const ptrdiff_t b, const ptrdiff_t i)
 {
     const ptrdiff_t width = ep_rnn_blocks(d) * EP_F32_LANES;
-    const ptrdiff_t together = d.linear_before_reset ? 3 : 2;
-    ep_gru_pass s = {.h = scratch,
-                     .h_next = scratch + width,
-                     .update = scratch + 2 * width,
-                     .reset = scratch + 3 * width,
-                     .r = r + n * width * together * d.hidden,
-                     .r_h = d.linear_before_reset ? r : r_h + n * width * d.hidden,
-                     .r_bias = d.has.r_bias ? r_bias + n * width * 3 : r};
-    for (ptrdiff_t b = 0; b < d.batch; b++) {
-        const ptrdiff_t state = n * d.state_direction + b * d.state_batch;
-        const ptrdiff_t length = ep_rnn_length(lengths, d, b);
-        ep_rnn_start(s.h, d.has.h_0 ? h_0 + state : r, d.has.h_0, d);
-        for (ptrdiff_t i = 0; i < length; i++) {
-            const ptrdiff_t t = d.reverse[n] ? length - 1 - i : i;
-            const float *row = pre + ((t * d.row_step + b * d.row_batch) * d.directions + n) * width * 3;
-            if (d.linear_before_reset) {
-                ep_gru_f32_step_linear(row, s, d, d.act[n]);
-            } else {
-                ep_gru_f32_step(row, s, d, d.act[n]);
-            }
-            ep_rnn_swap(&s.h, &s.h_next);
-            if (d.has.y) {
-                ep_rnn_copy(y + n * d.y_direction + t * d.y_step + b * d.y_batch, s.h, d.hidden);
+    float *own = scratch + (n * d.batch + b) * 4 * width;
+    const ep_gru_pass s = {.h = own + i % 2 * width,
+                           .h_next = own + (i + 1) % 2 * width,
+                           .update = own + 2 * width,
+                           .reset = own + 3 * width,
+                           .r = r + n * width * (d.linear_before_reset ? 3 : 2) * d.hidden,
+                           .r_h = d.linear_before_reset ? r : r_h + n * width * d.hidden,
+                           .r_bias = d.has.r_bias ? r_bias + n * width * 3 : r};
+    return s;
+}
+
+/** Step number i of direction n, sequence b; nothing past its end. */
+EP_INLINE void ep_gru_f32_at(float *y, const float *pre, const ep_gru_pass s, const ptrdiff_t length,
+                             const ep_rnn_desc d, const ptrdiff_t n, const ptrdiff_t b, const ptrdiff_t i)
+{
+    if (i >= length) {
+        return;
+    }
+    const ptrdiff_t t = d.reverse[n] ? length - 1 - i : i;
+    const ptrdiff_t width = ep_rnn_blocks(d) * EP_F32_LANES;
+    const float *row = pre + ((t * d.row_step + b * d.row_batch) * d.directions + n) * width * 3;
+    if (d.linear_before_reset) {
+        ep_gru_f32_step_linear(row, s, d, d.act[n]);
+    } else {
+        ep_gru_f32_step(row, s, d, d.act[n]);
+    }
+    if (d.has.y) {
+        ep_rnn_copy(y + n * d.y_direction + t * d.y_step + b * d.y_batch, s.h_next, d.hidden);
+    }
+}
+
+/** Directions [first, last), step by step. */
+EP_INLINE void ep_gru_f32_run(float *y, float *y_h, const float *pre, const float *r, const float *r_h,
+                              const float *r_bias, const int32_t *lengths, const float *h_0, float *scratch,
+                              const ep_rnn_desc d, const ptrdiff_t first, const ptrdiff_t last)
+{
+    for (ptrdiff_t n = first; n < last; n++) {
+        for (ptrdiff_t b = 0; b < d.batch; b++) {
+            const ptrdiff_t state = n * d.state_direction + b * d.state_batch;
+            const ep_gru_pass s = ep_gru_f32_pass(r, r_h, r_bias, scratch, d, n, b, 0);
+            ep_rnn_start(s.h, d.has.h_0 ? h_0 + state : r, d.has.h_0, d);
+        }
+    }
+    for (ptrdiff_t i = 0; i < d.steps; i++) {
+        for (ptrdiff_t b = 0; b < d.batch; b++) {
+            const ptrdiff_t length = ep_rnn_length(lengths, d, b);
+            EP_UNROLL
+            for (ptrdiff_t n = first; n < last; n++) {
+                ep_gru_f32_at(y, pre, ep_gru_f32_pass(r, r_h, r_bias, scratch, d, n, b, i), length, d, n, b, i);
             }
         }
-        ep_rnn_pad(y + n * d.y_direction, d, b, length);
-        if (d.has.y_h) {
-            ep_rnn_copy(y_h + state, s.h, d.hidden);
+    }
+    for (ptrdiff_t n = first; n < last; n++) {
+        for (ptrdiff_t b = 0; b < d.batch; b++) {
+            const ptrdiff_t length = ep_rnn_length(lengths, d, b);
+            ep_rnn_pad(y + n * d.y_direction, d, b, length);
+            if (d.has.y_h) {
+                const ep_gru_pass s = ep_gru_f32_pass(r, r_h, r_bias, scratch, d, n, b, length);
+                ep_rnn_copy(y_h + n * d.state_direction + b * d.state_batch, s.h, d.hidden);
+            }
         }
     }
 }
@@ -118,9 +149,11 @@ EP_INLINE void ep_gru_f32_direction(float *y, float *y_h, const float *pre, cons
 EP_INLINE void ep_gru_f32(float *y, float *y_h, const float *pre, const float *r, const float *r_h, const float *r_bias,
                           const int32_t *lengths, const float *h_0, float *scratch, const ep_rnn_desc d)
 {
-    ep_gru_f32_direction(y, y_h, pre, r, r_h, r_bias, lengths, h_0, scratch, d, 0);
-    if (d.directions == 2) {
-        ep_gru_f32_direction(y, y_h, pre, r, r_h, r_bias, lengths, h_0, scratch, d, 1);
+    if (d.together || d.directions == 1) {
+        ep_gru_f32_run(y, y_h, pre, r, r_h, r_bias, lengths, h_0, scratch, d, 0, d.directions);
+    } else {
+        ep_gru_f32_run(y, y_h, pre, r, r_h, r_bias, lengths, h_0, scratch, d, 0, 1);
+        ep_gru_f32_run(y, y_h, pre, r, r_h, r_bias, lengths, h_0, scratch, d, 1, 2);
     }
 }
 

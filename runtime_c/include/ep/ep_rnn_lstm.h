@@ -6,7 +6,7 @@
  *
  *  `clip` limits what enters f and g, but not the cell state on its way into h: so do onnxruntime and OpenVINO, and the
  *  operator text ("applied to the input of activations") leaves it open.
- *  scratch: 3 * blocks * lanes floats. */
+ *  scratch: directions * batch * 3 * blocks * lanes floats. */
 #ifndef EP_RNN_LSTM_H
 #define EP_RNN_LSTM_H
 
@@ -56,38 +56,37 @@ EP_INLINE void ep_lstm_f32_step(float *EP_RESTRICT h_next, float *EP_RESTRICT ce
     }
 }
 
-/** One direction, number `n`. */
-EP_INLINE void ep_lstm_f32_direction(float *y, float *y_h, float *y_c, const float *pre, const float *r,
-                                     const float *r_bias, const float *peepholes, const int32_t *lengths,
-                                     const float *h_0, const float *c_0, float *scratch, const ep_rnn_desc d,
-                                     const ptrdiff_t n)
+/** Where direction n, sequence b keeps its state: h before even steps, h before odd steps, cell. */
+EP_INLINE float *ep_lstm_f32_state(float *scratch, const ep_rnn_desc d, const ptrdiff_t n, const ptrdiff_t b)
+{
+    return scratch + (n * d.batch + b) * 3 * ep_rnn_blocks(d) * EP_F32_LANES;
+}
+
+/** Directions [first, last), step by step. */
+EP_INLINE void ep_lstm_f32_steps(float *y, const float *pre, const float *r, const float *r_bias,
+                                 const float *peepholes, const int32_t *lengths, float *scratch, const ep_rnn_desc d,
+                                 const ptrdiff_t first, const ptrdiff_t last)
 {
     const ptrdiff_t width = ep_rnn_blocks(d) * EP_F32_LANES;
-    float *h = scratch;
-    float *h_next = scratch + width;
-    float *cell = scratch + 2 * width;
-    const float *bias = d.has.r_bias ? r_bias + n * width * 4 : r;
-    const float *holes = d.has.peepholes ? peepholes + n * width * 3 : r;
-    for (ptrdiff_t b = 0; b < d.batch; b++) {
-        const ptrdiff_t state = n * d.state_direction + b * d.state_batch;
-        const ptrdiff_t length = ep_rnn_length(lengths, d, b);
-        ep_rnn_start(h, d.has.h_0 ? h_0 + state : r, d.has.h_0, d);
-        ep_rnn_start(cell, d.has.c_0 ? c_0 + state : r, d.has.c_0, d);
-        for (ptrdiff_t i = 0; i < length; i++) {
-            const ptrdiff_t t = d.reverse[n] ? length - 1 - i : i;
-            const float *row = pre + ((t * d.row_step + b * d.row_batch) * d.directions + n) * width * 4;
-            ep_lstm_f32_step(h_next, cell, h, row, r + n * width * 4 * d.hidden, bias, holes, d, d.act[n]);
-            ep_rnn_swap(&h, &h_next);
-            if (d.has.y) {
-                ep_rnn_copy(y + n * d.y_direction + t * d.y_step + b * d.y_batch, h, d.hidden);
+    for (ptrdiff_t i = 0; i < d.steps; i++) {
+        for (ptrdiff_t b = 0; b < d.batch; b++) {
+            const ptrdiff_t length = ep_rnn_length(lengths, d, b);
+            if (i >= length) {
+                continue;
             }
-        }
-        ep_rnn_pad(y + n * d.y_direction, d, b, length);
-        if (d.has.y_h) {
-            ep_rnn_copy(y_h + state, h, d.hidden);
-        }
-        if (d.has.y_c) {
-            ep_rnn_copy(y_c + state, cell, d.hidden);
+            EP_UNROLL
+            for (ptrdiff_t n = first; n < last; n++) {
+                const ptrdiff_t t = d.reverse[n] ? length - 1 - i : i;
+                float *own = ep_lstm_f32_state(scratch, d, n, b);
+                float *h_next = own + (i + 1) % 2 * width;
+                ep_lstm_f32_step(h_next, own + 2 * width, own + i % 2 * width,
+                                 pre + ((t * d.row_step + b * d.row_batch) * d.directions + n) * width * 4,
+                                 r + n * width * 4 * d.hidden, d.has.r_bias ? r_bias + n * width * 4 : r,
+                                 d.has.peepholes ? peepholes + n * width * 3 : r, d, d.act[n]);
+                if (d.has.y) {
+                    ep_rnn_copy(y + n * d.y_direction + t * d.y_step + b * d.y_batch, h_next, d.hidden);
+                }
+            }
         }
     }
 }
@@ -97,9 +96,30 @@ EP_INLINE void ep_lstm_f32(float *y, float *y_h, float *y_c, const float *pre, c
                            const float *peepholes, const int32_t *lengths, const float *h_0, const float *c_0,
                            float *scratch, const ep_rnn_desc d)
 {
-    ep_lstm_f32_direction(y, y_h, y_c, pre, r, r_bias, peepholes, lengths, h_0, c_0, scratch, d, 0);
-    if (d.directions == 2) {
-        ep_lstm_f32_direction(y, y_h, y_c, pre, r, r_bias, peepholes, lengths, h_0, c_0, scratch, d, 1);
+    const ptrdiff_t width = ep_rnn_blocks(d) * EP_F32_LANES;
+    for (ptrdiff_t at = 0; at < d.directions * d.batch; at++) {
+        const ptrdiff_t state = at / d.batch * d.state_direction + at % d.batch * d.state_batch;
+        float *own = ep_lstm_f32_state(scratch, d, at / d.batch, at % d.batch);
+        ep_rnn_start(own, d.has.h_0 ? h_0 + state : r, d.has.h_0, d);
+        ep_rnn_start(own + 2 * width, d.has.c_0 ? c_0 + state : r, d.has.c_0, d);
+    }
+    if (d.together || d.directions == 1) {
+        ep_lstm_f32_steps(y, pre, r, r_bias, peepholes, lengths, scratch, d, 0, d.directions);
+    } else {
+        ep_lstm_f32_steps(y, pre, r, r_bias, peepholes, lengths, scratch, d, 0, 1);
+        ep_lstm_f32_steps(y, pre, r, r_bias, peepholes, lengths, scratch, d, 1, 2);
+    }
+    for (ptrdiff_t at = 0; at < d.directions * d.batch; at++) {
+        const ptrdiff_t state = at / d.batch * d.state_direction + at % d.batch * d.state_batch;
+        const ptrdiff_t length = ep_rnn_length(lengths, d, at % d.batch);
+        const float *own = ep_lstm_f32_state(scratch, d, at / d.batch, at % d.batch);
+        ep_rnn_pad(y + at / d.batch * d.y_direction, d, at % d.batch, length);
+        if (d.has.y_h) {
+            ep_rnn_copy(y_h + state, own + length % 2 * width, d.hidden);
+        }
+        if (d.has.y_c) {
+            ep_rnn_copy(y_c + state, own + 2 * width, d.hidden);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** RNN, float32: H = f(pre + h R + b) with b = r_bias; operands as in ep_rnn.h, one gate.
- *  scratch: 2 * blocks * lanes floats. */
+ *  scratch: directions * batch * 2 * blocks * lanes floats. */
 #ifndef EP_RNN_SIMPLE_H
 #define EP_RNN_SIMPLE_H
 
@@ -21,31 +21,29 @@ EP_INLINE void ep_rnn_f32_step(float *EP_RESTRICT h_next, const float *EP_RESTRI
     }
 }
 
-/** One direction, number `n`. */
-EP_INLINE void ep_rnn_f32_direction(float *y, float *y_h, const float *pre, const float *r, const float *r_bias,
-                                    const int32_t *lengths, const float *h_0, float *scratch, const ep_rnn_desc d,
-                                    const ptrdiff_t n)
+/** Directions [first, last), step by step; h before even and before odd steps take turns. */
+EP_INLINE void ep_rnn_f32_steps(float *y, const float *pre, const float *r, const float *r_bias, const int32_t *lengths,
+                                float *scratch, const ep_rnn_desc d, const ptrdiff_t first, const ptrdiff_t last)
 {
     const ptrdiff_t width = ep_rnn_blocks(d) * EP_F32_LANES;
-    float *h = scratch;
-    float *h_next = scratch + width;
-    const float *bias = d.has.r_bias ? r_bias + n * width : r;
-    for (ptrdiff_t b = 0; b < d.batch; b++) {
-        const ptrdiff_t state = n * d.state_direction + b * d.state_batch;
-        const ptrdiff_t length = ep_rnn_length(lengths, d, b);
-        ep_rnn_start(h, d.has.h_0 ? h_0 + state : r, d.has.h_0, d);
-        for (ptrdiff_t i = 0; i < length; i++) {
-            const ptrdiff_t t = d.reverse[n] ? length - 1 - i : i;
-            const float *row = pre + ((t * d.row_step + b * d.row_batch) * d.directions + n) * width;
-            ep_rnn_f32_step(h_next, h, row, r + n * width * d.hidden, bias, d, d.act[n][0]);
-            ep_rnn_swap(&h, &h_next);
-            if (d.has.y) {
-                ep_rnn_copy(y + n * d.y_direction + t * d.y_step + b * d.y_batch, h, d.hidden);
+    for (ptrdiff_t i = 0; i < d.steps; i++) {
+        for (ptrdiff_t b = 0; b < d.batch; b++) {
+            const ptrdiff_t length = ep_rnn_length(lengths, d, b);
+            if (i >= length) {
+                continue;
             }
-        }
-        ep_rnn_pad(y + n * d.y_direction, d, b, length);
-        if (d.has.y_h) {
-            ep_rnn_copy(y_h + state, h, d.hidden);
+            EP_UNROLL
+            for (ptrdiff_t n = first; n < last; n++) {
+                const ptrdiff_t t = d.reverse[n] ? length - 1 - i : i;
+                float *own = scratch + (n * d.batch + b) * 2 * width;
+                float *h_next = own + (i + 1) % 2 * width;
+                ep_rnn_f32_step(h_next, own + i % 2 * width,
+                                pre + ((t * d.row_step + b * d.row_batch) * d.directions + n) * width,
+                                r + n * width * d.hidden, d.has.r_bias ? r_bias + n * width : r, d, d.act[n][0]);
+                if (d.has.y) {
+                    ep_rnn_copy(y + n * d.y_direction + t * d.y_step + b * d.y_batch, h_next, d.hidden);
+                }
+            }
         }
     }
 }
@@ -54,9 +52,24 @@ EP_INLINE void ep_rnn_f32_direction(float *y, float *y_h, const float *pre, cons
 EP_INLINE void ep_rnn_f32(float *y, float *y_h, const float *pre, const float *r, const float *r_bias,
                           const int32_t *lengths, const float *h_0, float *scratch, const ep_rnn_desc d)
 {
-    ep_rnn_f32_direction(y, y_h, pre, r, r_bias, lengths, h_0, scratch, d, 0);
-    if (d.directions == 2) {
-        ep_rnn_f32_direction(y, y_h, pre, r, r_bias, lengths, h_0, scratch, d, 1);
+    const ptrdiff_t width = ep_rnn_blocks(d) * EP_F32_LANES;
+    for (ptrdiff_t at = 0; at < d.directions * d.batch; at++) {
+        const ptrdiff_t state = at / d.batch * d.state_direction + at % d.batch * d.state_batch;
+        ep_rnn_start(scratch + at * 2 * width, d.has.h_0 ? h_0 + state : r, d.has.h_0, d);
+    }
+    if (d.together || d.directions == 1) {
+        ep_rnn_f32_steps(y, pre, r, r_bias, lengths, scratch, d, 0, d.directions);
+    } else {
+        ep_rnn_f32_steps(y, pre, r, r_bias, lengths, scratch, d, 0, 1);
+        ep_rnn_f32_steps(y, pre, r, r_bias, lengths, scratch, d, 1, 2);
+    }
+    for (ptrdiff_t at = 0; at < d.directions * d.batch; at++) {
+        const ptrdiff_t state = at / d.batch * d.state_direction + at % d.batch * d.state_batch;
+        const ptrdiff_t length = ep_rnn_length(lengths, d, at % d.batch);
+        ep_rnn_pad(y + at / d.batch * d.y_direction, d, at % d.batch, length);
+        if (d.has.y_h) {
+            ep_rnn_copy(y_h + state, scratch + at * 2 * width + length % 2 * width, d.hidden);
+        }
     }
 }
 
