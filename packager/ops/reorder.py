@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import onnx_ir as ir
 
 from packager.lower.context import LoweringContext
@@ -23,7 +25,8 @@ def reorder_call(node: ir.Node, ctx: LoweringContext, target: Buffer, source: Op
     """Copy ``source`` to ``target``, tensors of the same shape in different formats."""
     n, c, h, w = nchw(target.shape)
     steps_in, steps_out = Planes.of(source), Planes.of(target)
-    block = steps_out.block if not target.format.is_plain else 1
+    if target.format.is_plain:  # four channels at a time
+        steps_out = replace(steps_out, block=4, plane=4 * steps_out.lane)
     descriptor = Descriptor.of(
         "ep_reorder_desc",
         images=n,
@@ -31,9 +34,9 @@ def reorder_call(node: ir.Node, ctx: LoweringContext, target: Buffer, source: Op
         height=h,
         width=w,
         **_side("x", steps_in),
-        **{**_side("y", steps_out), "y_block": block, "y_plane": steps_out.plane if block > 1 else steps_out.lane},
+        **_side("y", steps_out),
     )
-    return ctx.call(REORDER, node, [target], [source], descriptor, extent=n * -(-c // block))
+    return ctx.call(REORDER, node, [target], [source], descriptor, extent=n * -(-c // steps_out.block))
 
 
 def _side(name: str, steps: Planes) -> dict[str, int]:

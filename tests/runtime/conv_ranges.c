@@ -144,7 +144,7 @@ static float *blocked(const float *x, ptrdiff_t channels, ptrdiff_t block, ptrdi
 static float *row_major(const float *y, ptrdiff_t channels, ptrdiff_t block, ptrdiff_t height, ptrdiff_t width)
 {
     const steps from = steps_of(channels, block, height, width, 0);
-    const ptrdiff_t plane = height * width;
+    const ptrdiff_t plane = height * width, count = (channels + 3) / 4;
     const ep_reorder_desc d = {.images = 1,
                                .channels = channels,
                                .height = height,
@@ -154,13 +154,14 @@ static float *row_major(const float *y, ptrdiff_t channels, ptrdiff_t block, ptr
                                .x_plane = from.plane,
                                .x_row = from.row,
                                .x_pixel = block,
-                               .y_block = 1,
-                               .y_plane = plane,
+                               .y_block = 4,
+                               .y_lane = plane,
+                               .y_plane = 4 * plane,
                                .y_row = width,
                                .y_pixel = 1};
     float *made = numbers(channels * plane, 9);
-    ep_reorder_f32(made, y, d, channels / 2, channels);
-    ep_reorder_f32(made, y, d, 0, channels / 2);
+    ep_reorder_f32(made, y, d, count / 2, count);
+    ep_reorder_f32(made, y, d, 0, count / 2);
     return made;
 }
 
