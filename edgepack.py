@@ -74,6 +74,9 @@ def build(
     states: Mapping[str, str] | None = None,
     name: str | None = None,
     optimize: str = "speed",
+    single_file: bool = False,
+    selftest: bool = False,
+    exports: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Bundle:
     """Compile ``model`` for ``target`` into a bundle directory and return it.
@@ -81,6 +84,8 @@ def build(
     ``out`` defaults to ``<name>-<target>`` in the current directory; an older bundle there is replaced.  ``dims`` gives
     dynamic dimensions their values, ``{"batch": 1}``.  ``states`` makes outputs of a streaming model the inputs of its
     next call, ``{"h_out": "h_in"}``; neither is a port then.  ``optimize`` is ``speed``, ``size`` or ``ram``.
+    ``single_file`` adds the model as one ``.c`` and one ``.h``, ``selftest`` a program that checks itself, ``exports``
+    the package files of frameworks: ``zephyr``, ``platformio``, ``esp-idf``.
     Raises ModelError, ConfigError, BudgetError, BuildError, BundleError.
     """
     from packager import pipeline
@@ -96,6 +101,7 @@ def build(
         states=states or {},
         name=name,
         optimize=optimize,
+        extras=pipeline.Extras(single_file, selftest, tuple(exports)),
         progress=progress,
     )
     return built.bundle

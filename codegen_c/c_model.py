@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from codegen_c.c_header import header
 from codegen_c.c_source import SourcePrinter
 from codegen_c.embed import EmbedStyle
@@ -9,6 +11,11 @@ from codegen_c.firmware import firmware_files
 from codegen_c.names import identifiers, model_prefix
 from codegen_c.weights import weight_blob, weight_files
 from packager.program import Program
+
+
+def serial(program: Program) -> Program:
+    """``program`` for one thread, so that it needs no pool."""
+    return replace(program, threads=1, body=tuple(replace(call, parallel=False) for call in program.body))
 
 
 def emit(program: Program, *, embed: EmbedStyle) -> dict[str, bytes]:

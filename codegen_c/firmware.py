@@ -1,12 +1,19 @@
-"""Build files with which a bundle becomes a library in somebody else's project: Make and CMake, any gcc or clang."""
+"""Build files with which a bundle becomes a library in somebody else's project: Make, CMake, packages of frameworks."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
+from codegen_c.c_header import API_VERSION
 from codegen_c.embed import EmbedStyle
 from codegen_c.weights import WeightBlob, weight_files
 
 FLAGS = "-O3 -ffp-contract=fast -fno-math-errno -fno-strict-aliasing -ffunction-sections -fdata-sections"
 """What the model is compiled with there; the processor is the project's to name."""
+
+EXPORTS = ("zephyr", "platformio", "esp-idf")
+"""Frameworks for which a bundle can be a package."""
 
 _CPU_HELP = "flags that select the processor the model was generated for, such as -march=x86-64-v3 or -mcpu=cortex-m7"
 
@@ -58,17 +65,27 @@ def _makefile(prefix: str, weights: str, binary: str, support: list[str]) -> str
 def _cmake(prefix: str, weights: str, binary: str, support: list[str]) -> str:
     lines = [
         f"# A static library target `{prefix}`; use it with add_subdirectory() and target_link_libraries().",
+        "# It is an ESP-IDF component and a Zephyr module as well; these know the processor themselves.",
         "cmake_minimum_required(VERSION 3.16)",
-        f"project({prefix} LANGUAGES C ASM)",
         "",
+        "set(EDGEPACK_SOURCES",
+        *(f"  {source}" for source in (f"src/{prefix}.c", weights, *support)),
+        ")",
         f'set(EDGEPACK_CPU_FLAGS "" CACHE STRING "{_CPU_HELP}")',
         'separate_arguments(EDGEPACK_FLAGS UNIX_COMMAND "${EDGEPACK_CPU_FLAGS} ' + FLAGS + '")',
         "",
-        f"add_library({prefix} STATIC",
-        *(f"  {source}" for source in (f"src/{prefix}.c", weights, *support)),
-        ")",
-        f"target_include_directories({prefix} PUBLIC include runtime/include)",
-        f"target_compile_options({prefix} PRIVATE ${{EDGEPACK_FLAGS}})",
+        "if(ESP_PLATFORM)",
+        "  idf_component_register(SRCS ${EDGEPACK_SOURCES} INCLUDE_DIRS include runtime/include)",
+        "  target_compile_options(${COMPONENT_LIB} PRIVATE ${EDGEPACK_FLAGS})",
+        "else()",
+        f"  project({prefix} LANGUAGES C ASM)",
+        f"  add_library({prefix} STATIC ${{EDGEPACK_SOURCES}})",
+        f"  target_include_directories({prefix} PUBLIC include runtime/include)",
+        f"  target_compile_options({prefix} PRIVATE ${{EDGEPACK_FLAGS}})",
+        "  if(TARGET zephyr_interface)",
+        f"    target_link_libraries({prefix} PRIVATE zephyr_interface)",
+        "  endif()",
+        "endif()",
     ]
     if weights.endswith(".S"):
         lines += [
@@ -79,3 +96,22 @@ def _cmake(prefix: str, weights: str, binary: str, support: list[str]) -> str:
     if "runtime/src/ep_pool_posix.c" in support:
         lines += ["find_package(Threads REQUIRED)", f"target_link_libraries({prefix} PUBLIC Threads::Threads)"]
     return "\n".join([*lines, ""])
+
+
+def export_files(prefix: str, exports: Sequence[str]) -> dict[str, bytes]:
+    """The package descriptions of the frameworks in ``exports``; PlatformIO's takes the model as a single file."""
+    version = f"{API_VERSION}.0.0"
+    files: dict[str, str] = {}
+    if "zephyr" in exports:
+        files["zephyr/module.yml"] = f"name: {prefix}\nbuild:\n  cmake: .\n"
+    if "esp-idf" in exports:
+        files["idf_component.yml"] = f'version: "{version}"\ndescription: the network {prefix}, made by edgepack\n'
+    if "platformio" in exports:
+        package = {
+            "name": prefix,
+            "version": version,
+            "description": f"the network {prefix}, made by edgepack",
+            "build": {"srcDir": "single", "includeDir": "single", "flags": FLAGS.split()},
+        }
+        files["library.json"] = json.dumps(package, indent=2) + "\n"
+    return {path: text.encode() for path, text in files.items()}

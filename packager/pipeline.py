@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 NO_DIMS: Mapping[str, int] = {}
 NO_STATES: Mapping[str, str] = {}
+_SELF_TEST_CASES = 2
 MODEL_FILE = "model/model.onnx"
 """The original model in a bundle, dimensions pinned, external data inside."""
 
@@ -54,6 +55,18 @@ class Compiled:
     fused: tuple[str, ...]
     warnings: tuple[str, ...]
     parameters: int
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What a bundle holds on request: the model as one ``.c`` and one ``.h``, a self-test, packages of frameworks."""
+
+    single_file: bool = False
+    self_test: bool = False
+    exports: tuple[str, ...] = ()
+
+
+NO_EXTRAS = Extras()
 
 
 @dataclass(frozen=True)
@@ -132,6 +145,7 @@ def build(
     states: Mapping[str, str] = NO_STATES,
     name: str | None = None,
     optimize: str = "speed",
+    extras: Extras = NO_EXTRAS,
     progress: Progress = silent,
 ) -> Built:
     """A bundle of ``model`` for ``target`` at ``out`` (default: ``<name>-<target>`` here).
@@ -146,14 +160,38 @@ def build(
     compiled = compile_model(model, target, dims=dims, states=states, name=name, optimize=optimize, progress=progress)
     destination = out or Path(f"{compiled.program.name}-{target.name}")
     target = target.model_copy(update={"threads": compiled.program.threads})  # 1 where no step is worth sharing
+    sources = {**compiled.sources, **extra_sources(compiled, extras, progress)}
     with staging(destination) as directory:
         artifact = compile_bundle(
-            compiled.sources, target, name=compiled.program.name, directory=directory, board=board, progress=progress
+            sources, target, name=compiled.program.name, directory=directory, board=board, progress=progress
         )
         manifest = manifest_of(compiled, target, board, artifact)
         write_reports(compiled, manifest, directory)
         bundle = publish(directory, destination, manifest)
     return Built(bundle, compiled)
+
+
+def extra_sources(compiled: Compiled, extras: Extras, progress: Progress = silent) -> dict[str, bytes]:
+    """The files that ``extras`` asks for."""
+    from codegen_c.c_model import emit, serial
+    from codegen_c.embed import EmbedStyle
+    from codegen_c.firmware import export_files
+    from codegen_c.names import model_prefix
+    from codegen_c.selftest import self_test_source
+    from packager.build.single_file import single_file
+    from packager.verify.selftest import self_test_cases
+
+    program, prefix = compiled.program, model_prefix(compiled.program.name)
+    sources = export_files(prefix, extras.exports)
+    if extras.single_file or "platformio" in extras.exports:
+        made = emit(serial(program), embed=EmbedStyle.ARRAY)
+        texts = [made[path].decode() for path in (f"src/{prefix}.c", f"src/{prefix}_weights.c")]
+        sources |= single_file(prefix, made[f"include/{prefix}.h"].decode(), texts)
+    if extras.self_test:
+        progress("computing the self-test's outputs")
+        cases = self_test_cases(compiled.original, program, _SELF_TEST_CASES)
+        sources[f"test/{prefix}_selftest.c"] = self_test_source(program, prefix, cases).encode()
+    return sources
 
 
 def run(bundle: Bundle, feeds: Feeds, *, transport: Transport | None = None) -> dict[str, Array]:
@@ -274,7 +312,8 @@ def manifest_of(compiled: Compiled, target: Target, board: Board | None, artifac
     from packager.bundle.manifest import Manifest, PortInfo
 
     program = compiled.program
-    programs = {"run": artifact.relative(artifact.run), "bench": artifact.relative(artifact.bench)}
+    paths = {"run": artifact.run, "bench": artifact.bench, "selftest": artifact.self_test}
+    programs = {name: artifact.relative(path) for name, path in paths.items() if path is not None}
     return Manifest(
         name=program.name,
         target=target.name,

@@ -47,6 +47,7 @@ class Artifact:
     stack_max: int | None
     compiler: str
     flags: tuple[str, ...]
+    self_test: Path | None = None
 
     def relative(self, path: Path) -> str:
         """A path as the manifest writes it: from the bundle's directory, with forward slashes."""

@@ -67,6 +67,8 @@ def compile_bundle(
             "run": _pick(made, (*units.run, *units.programs)),
             "bench": _pick(made, (*units.bench, *units.programs)),
         }
+        if units.self_test:
+            programs["selftest"] = _pick(made, (*units.self_test, *units.programs))
         paths = _link(compiler, programs, target, library, progress)
     if stack is not None:
         _write(directory, {f"include/{prefix}_stack.h": _stack_header(prefix, stack)})
@@ -78,6 +80,7 @@ def compile_bundle(
         library=library,
         run=paths["run"],
         bench=paths["bench"],
+        self_test=paths.get("selftest"),
         sections=sections,
         stack_max=stack,
         compiler=toolchain.identity,

@@ -16,6 +16,7 @@ INCLUDES = ("include", f"{PREFIX}/include", f"{PREFIX}/src", f"{PREFIX}/port")
 """Include directories of a bundle."""
 
 _COMMON = ("ep_text", "ep_sha256", "ep_stats", "ep_session", "ep_cpu")
+_SELF_TEST = ("ep_selftest",)
 _BENCH = ("ep_bench_options", "ep_bench", "ep_bench_report")
 _NAMED = re.compile(rb'^[ \t]*(?:#[ \t]*(?:include|embed)|\.incbin)[ \t]+"([^"]+)"', re.MULTILINE)
 
@@ -30,8 +31,18 @@ def bench_sources() -> tuple[str, ...]:
     return tuple(f"{PREFIX}/src/{name}.c" for name in _BENCH)
 
 
+def self_test_sources() -> tuple[str, ...]:
+    """Sources of the self-test program alone, without its main file and its cases."""
+    return tuple(f"{PREFIX}/src/{name}.c" for name in _SELF_TEST)
+
+
+def self_test_cases(sources: Iterable[str]) -> str | None:
+    """The generated file with the cases of a self-test, if there is one."""
+    return next((path for path in sources if path.startswith("test/") and path.endswith("_selftest.c")), None)
+
+
 def main_source(program: str) -> str:
-    """The main file of ``run`` or ``bench``."""
+    """The main file of ``run``, ``bench`` or ``selftest``."""
     return f"{PREFIX}/src/ep_{program}_main.c"
 
 
@@ -83,6 +94,8 @@ def runtime_files(sources: Mapping[str, bytes], target: Target) -> dict[str, byt
         status_source(),
         *port_sources(target),
     ]
+    if self_test_cases(sources) is not None:
+        programs += [main_source("selftest"), *self_test_sources()]
     found: dict[str, bytes] = {path: _origin(path).read_bytes() for path in programs}
     queue = [*sources.items(), *found.items()]
     while queue:

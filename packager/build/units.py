@@ -25,17 +25,18 @@ class Unit:
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a build by where they go: the model's library, one of the programs, or both programs."""
+    """The units of a build by where they go: the model's library, one of the programs, or all programs."""
 
     model: tuple[Unit, ...]
     support: tuple[Unit, ...]
     programs: tuple[Unit, ...]
     run: tuple[Unit, ...]
     bench: tuple[Unit, ...]
+    self_test: tuple[Unit, ...] = ()
 
     def all(self) -> tuple[Unit, ...]:
         """Every unit, those that take longest first."""
-        return (*self.model, *self.support, *self.run, *self.bench, *self.programs)
+        return (*self.model, *self.support, *self.run, *self.bench, *self.self_test, *self.programs)
 
 
 def units_of(sources: Mapping[str, bytes], target: Target, toolchain: Toolchain, prefix: str) -> Units:
@@ -62,4 +63,13 @@ def units_of(sources: Mapping[str, bytes], target: Target, toolchain: Toolchain,
             Unit(runtime.main_source("bench"), main_flags),
             *(Unit(path, main_flags) for path in runtime.bench_sources()),
         ),
+        self_test=_self_test(sources, prefix, main_flags),
     )
+
+
+def _self_test(sources: Mapping[str, bytes], prefix: str, flags: tuple[str, ...]) -> tuple[Unit, ...]:
+    cases = runtime.self_test_cases(sources)
+    if cases is None:
+        return ()
+    paths = (cases, runtime.main_source("selftest"), *runtime.self_test_sources())
+    return tuple(Unit(path, (*flags, f"-DEP_SELFTEST={prefix}_selftest")) for path in paths)

@@ -47,9 +47,9 @@ class Manifest:
     """Everything known about a built model.
 
     ``profile`` is the target profile as it was used, ``flags`` the compiler flags, ``sections`` the flash and RAM of
-    the linked model by section, ``board`` the one it was linked for (bare metal only), ``programs`` maps run and bench
-    to their files, ``states`` maps outputs of a streaming model to the inputs they are at the next call.  ``files`` is
-    filled in when the bundle is written.  Sizes are bytes.
+    the linked model by section, ``board`` the one it was linked for (bare metal only), ``programs`` maps run, bench
+    and selftest to their files, ``states`` maps outputs of a streaming model to the inputs of
+    its next call.  ``files`` is filled in when the bundle is written.  Sizes are bytes.
     """
 
     name: str

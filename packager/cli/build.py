@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -46,6 +47,16 @@ def build(
         Literal["speed", "size", "ram"], typer.Option("--optimize", help="What to favour where it is a choice.")
     ] = "speed",
     threads: arguments.ThreadsOption = None,
+    single_file: Annotated[
+        bool, typer.Option("--single-file", help="Also write the model as one .c and one .h, in single/.")
+    ] = False,
+    selftest: Annotated[
+        bool, typer.Option("--selftest", help="Also build a program that checks stored inputs and outputs.")
+    ] = False,
+    export: Annotated[
+        list[str] | None,
+        typer.Option("--export", metavar="FRAMEWORK", help="Package files: zephyr, platformio, esp-idf or all."),
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Compile an ONNX model into a self-contained bundle for a target."""
@@ -63,12 +74,22 @@ def build(
             states=states,
             name=name,
             optimize=optimize,
+            extras=pipeline.Extras(single_file, selftest, _exports(export)),
             progress=report,
         )
     if json:
         _print_json(built)
     else:
         _print_summary(built, profile)
+
+
+def _exports(given: Sequence[str] | None) -> tuple[str, ...]:
+    from codegen_c.firmware import EXPORTS
+
+    for name in given or ():
+        if name not in {*EXPORTS, "all"}:
+            raise typer.BadParameter(f"'{name}' is none of {', '.join(EXPORTS)}, all", param_hint="--export")
+    return tuple(name for name in EXPORTS if given and (name in given or "all" in given))
 
 
 def _print_json(built: Built) -> None:

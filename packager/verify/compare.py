@@ -127,6 +127,20 @@ def _worst(rows: Sequence[OutputReport]) -> OutputReport:
     )
 
 
+def allowance(expected: Array, second: Array, tolerance: Tolerance) -> float:
+    """The part of the tolerance for one output that does not grow with its values; 0 for integers that must be equal.
+
+    ``second`` is the reference computed in another way.
+    """
+    spread = _spread(expected, second)
+    if not np.issubdtype(expected.dtype, np.floating):
+        return spread
+    exact = expected.astype(np.float64)
+    scale = float(np.abs(exact[np.isfinite(exact)]).max(initial=0.0)) or 1.0
+    steps = _HALF_STEPS * scale if expected.dtype == np.float16 else 0.0
+    return max(tolerance.atol * scale, min(_RESOLUTION, _RESOLUTION_SHARE * scale), steps) + spread
+
+
 def _spread(one: Array, two: Array) -> float:
     """The largest difference of finite values."""
     a, b = one.astype(np.float64), two.astype(np.float64)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
+import edgepack
 from codegen_c.c_model import emit
 from codegen_c.embed import EmbedStyle
+from codegen_c.firmware import EXPORTS, export_files
 from packager.build.compile import compile_bundle
 from packager.build.runtime_files import common_sources, main_source, port_sources
 from packager.config.load import load_target
@@ -72,3 +76,58 @@ def test_cmake_builds_the_library(tmp_path: Path) -> None:
     for command in (["cmake", "-S", str(directory), "-B", out, *options], ["cmake", "--build", out]):
         subprocess.run(command, check=True, capture_output=True)
     np.testing.assert_allclose(run_with(tmp_path / f"out/lib{name}.a", directory, name), (X @ WEIGHTS)[0], rtol=1e-6)
+
+
+FRAMEWORKS = {
+    "zephyr": """
+add_library(zephyr_interface INTERFACE)
+target_compile_options(zephyr_interface INTERFACE -march=x86-64-v3)
+add_subdirectory("${BUNDLE}" network)
+""",
+    "esp-idf": """
+set(ESP_PLATFORM 1)
+include("${STAND_IN}")
+add_subdirectory("${BUNDLE}" network)
+""",
+}
+"""Projects that offer what these frameworks offer a package; they know the processor, the bundle is told nothing."""
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+@pytest.mark.parametrize("framework", sorted(FRAMEWORKS))
+def test_the_bundle_is_a_part_of_a_frameworks_build(framework: str, tmp_path: Path) -> None:
+    directory = bundle(tmp_path / "bundle", EmbedStyle.EMBED)
+    project = tmp_path / "project"
+    project.mkdir()
+    head = "cmake_minimum_required(VERSION 3.16)\nproject(app LANGUAGES C ASM)\n"
+    (project / "CMakeLists.txt").write_text(head + FRAMEWORKS[framework])
+    stand_in = Path(__file__).parent / "data" / "idf_stand_in.cmake"
+    options = [f"-DBUNDLE={directory}", f"-DSTAND_IN={stand_in}", "-DCMAKE_C_COMPILER=gcc"]
+    out = str(tmp_path / "out")
+    for command in (["cmake", "-S", str(project), "-B", out, *options], ["cmake", "--build", out]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    (library,) = (tmp_path / "out/network").glob("lib*.a")
+    np.testing.assert_allclose(run_with(library, directory, model_name(directory)), (X @ WEIGHTS)[0], rtol=1e-6)
+
+
+def test_package_files_are_written_on_request_only() -> None:
+    assert export_files("net", ()) == {}
+    assert set(export_files("net", EXPORTS)) == {"zephyr/module.yml", "library.json", "idf_component.yml"}
+    assert set(export_files("net", ("zephyr",))) == {"zephyr/module.yml"}
+
+
+def test_package_files_are_well_formed() -> None:
+    files = export_files("net", EXPORTS)
+    assert yaml.safe_load(files["zephyr/module.yml"]) == {"name": "net", "build": {"cmake": "."}}
+    assert yaml.safe_load(files["idf_component.yml"])["version"] == "1.0.0"
+    library = json.loads(files["library.json"])
+    assert (library["name"], library["build"]["srcDir"]) == ("net", "single")
+
+
+def test_a_platformio_package_holds_the_single_file_it_names(tmp_path: Path) -> None:
+    model = node_model("MatMul", {"x": X}, constants={"w": WEIGHTS})
+    made = edgepack.build(model, "host", out=tmp_path / "out", name="product", exports=["platformio"])
+    listed = {info.path for info in made.manifest.files}
+    assert {"library.json", "single/product.c", "single/product.h"} <= listed
+    assert "zephyr/module.yml" not in listed

@@ -204,8 +204,12 @@ def load_program(program: Program, *, isa: str = "avx2", flags: Sequence[str] = 
         command += [f"src/{prefix}.c", f"src/{prefix}_weights.S"]
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[:4000]
-        library = ctypes.CDLL(str(root / "network.so"))
-        return Network(_Model.in_dll(library, f"{prefix}_model"))
+        return open_library(root / "network.so", prefix)
+
+
+def open_library(path: Path, prefix: str) -> Network:
+    """A context of the model in a shared object, whose file may go away afterwards."""
+    return Network(_Model.in_dll(ctypes.CDLL(str(path)), f"{prefix}_model"))
 
 
 def run_model(

@@ -13,8 +13,8 @@ extern "C" {
 typedef struct ep_selftest_case {
     const void *const *inputs;
     const void *const *expected;
-    float relative; /* a float output passes when |y - e| <= absolute + relative * |e|; other types must be equal */
-    float absolute;
+    float relative;        /* output i passes when |y - e| <= absolute[i] + relative * |e| for all its elements */
+    const float *absolute; /* integers know no relative difference */
 } ep_selftest_case;
 
 /** What differs: the output and its first wrong element; `output` is -1 when nothing does. */
