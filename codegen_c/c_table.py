@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from codegen_c.lines import columns
+from codegen_c.lines import columns, string_lines
 from codegen_c.names import c_string
 from packager.program import Port, Program, upper_bound
 
@@ -23,7 +23,7 @@ def _tables(program: Program) -> Iterator[str]:
     yield "static const ep_port ports[] = {"
     yield from columns([_port_row(index, port) for index, port in enumerate(ports)])
     yield from ("};", "", "static const ep_step_info steps[] = {")
-    rows = [(c_string(call.kernel.name), c_string(call.source), f"{call.macs}u") for call in program.body]
+    rows = [(c_string(call.kernel.name), string_lines(call.source, 8), f"{call.macs}u") for call in program.body]
     yield from columns(rows or [('""', '""', "0u")])
     yield from ("};", "")
 

@@ -53,6 +53,7 @@ def bundle_facts(manifest: Manifest, target: Target | None = None) -> list[tuple
         ("arena", f"{format_size(manifest.arena_bytes)}, {ratio:.2f}x its lower bound {format_size(bound)}"),
         ("inputs", "\n".join(map(_port, manifest.inputs))),
         ("outputs", "\n".join(map(_port, manifest.outputs))),
+        ("states", "\n".join(f"{output} is {target} of the next call" for output, target in manifest.states.items())),
     ]
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx
+
 from tests.cli.conftest import Edgepack
+from tests.support.streaming import STATES, recurrent_model
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.onnx"
 
@@ -34,6 +37,14 @@ def test_wrong_words_are_refused_before_anything_is_built(edgepack: Edgepack) ->
         assert ran.code == 2
         assert words[-1].split(":")[0] in ran.err
     assert not Path("out").exists()
+
+
+def test_the_summary_says_which_states_are_kept(edgepack: Edgepack, tmp_path: Path) -> None:
+    onnx.save(recurrent_model(), tmp_path / "stream.onnx")
+    words = [word for output, target in STATES.items() for word in ("--state", f"{output}:{target}")]
+    ran = edgepack("build", tmp_path / "stream.onnx", "-o", "out", *words)
+    assert ran.code == 0
+    assert "h_out is h_in of the next call" in ran.out
 
 
 def test_a_state_that_does_not_exist_is_named(edgepack: Edgepack) -> None:
