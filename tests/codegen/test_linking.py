@@ -11,10 +11,11 @@ import onnx
 import onnx.helper as oh
 import pytest
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
+from elftools.elf.sections import Symbol, SymbolTableSection
 
 from codegen_c.c_model import emit
 from codegen_c.embed import EmbedStyle
+from packager.build.toolchain import zig_command
 from packager.program import Program
 from tests.codegen.test_sanitizers import digits_program
 from tests.support import compile_program
@@ -80,6 +81,36 @@ def test_a_cpp_program_calls_a_model(first: list[str], tmp_path: Path) -> None:
     assert printed == "2 4 16\n1111111\n3 float32\n"
 
 
+def test_the_linker_drops_the_table_nobody_uses(first: list[str], tmp_path: Path) -> None:
+    flags = ["-std=c99", *SCALAR, *INCLUDES, "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"]
+    (tmp_path / "app.c").write_text(
+        '#include "first.h"\nstatic FIRST_ARENA(a);\n'
+        "int main(void) { first_ctx c; return first_init(&c, a, sizeof a) == EP_OK ? (int)first_invoke(&c) : 1; }\n"
+    )
+    run(tmp_path, "gcc", *flags, *first, "app.c")
+    names = {symbol.name for symbol in symbols_of(tmp_path / "a.out")}
+    assert "first_invoke" in names
+    assert not names & {"first_model", "table_step", "first_run", "steps"}
+
+
+def test_an_integer_model_needs_neither_float_routines_nor_a_library(tmp_path: Path) -> None:
+    nodes = [
+        oh.make_node("Add", ["count_x", "count_w"], ["count_a"]),
+        oh.make_node("Gather", ["count_a", "count_at"], ["count_g"], axis=1),
+        oh.make_node("Max", ["count_g", "count_w"], ["count_y"]),
+    ]
+    weights = onnx.numpy_helper.from_array(np.arange(8, dtype=np.int64), "count_w")
+    at = onnx.numpy_helper.from_array(np.arange(7, -1, -1, dtype=np.int64), "count_at")
+    model = model_of(nodes, {"count_x": [2, 8]}, {"count_y": [2, 8]}, [weights, at])
+    zig = [*zig_command(), "cc", "-target", "thumb-freestanding-eabi", "-mcpu=cortex_m0"]
+    for source in write(compile_program(model, isa="scalar", name="integers"), tmp_path):
+        flags = ["-std=c99", "-O2", "-fno-sanitize=undefined", "-fno-unwind-tables", "-fno-exceptions", *WARNINGS]
+        command = [*zig, *flags, *INCLUDES, "-c", source, "-o", "one.o"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+        undefined = {symbol.name for symbol in symbols_of(tmp_path / "one.o") if symbol["st_shndx"] == "SHN_UNDEF"}
+        assert not {name for name in undefined if name and not name.startswith(("integers_", "__aeabi_mem", "mem"))}
+
+
 def test_hooks_are_called_around_and_between_steps_and_sections_are_used(first: list[str], tmp_path: Path) -> None:
     program = compile_program(scaling_model(2), isa="scalar", name="first")
     command = ["gcc", "-std=c99", *WARNINGS, *SCALAR, *INCLUDES, "-include", str(DATA / "hooks.h")]
@@ -104,6 +135,14 @@ def test_objects_hold_no_state_and_no_names_but_the_models_own(case: str, compil
         check_object(tmp_path / "one.o", program.name, allowed)
 
 
+def symbols_of(path: Path) -> list[Symbol]:
+    """The symbol table of an ELF file."""
+    with path.open("rb") as stream:
+        table = ELFFile(stream).get_section_by_name(".symtab")
+        assert isinstance(table, SymbolTableSection)
+        return list(table.iter_symbols())
+
+
 def check_object(path: Path, prefix: str, allowed: set[str]) -> None:
     """No writable data, no foreign symbol, all globals behind the prefix."""
     with path.open("rb") as stream:
@@ -111,10 +150,9 @@ def check_object(path: Path, prefix: str, allowed: set[str]) -> None:
         for section in elf.iter_sections():
             if section["sh_flags"] & 0x1 and section["sh_flags"] & 0x2:  # writable, allocated
                 assert section["sh_size"] == 0, f"{section.name} is writable"
-        table = elf.get_section_by_name(".symtab")
-        assert isinstance(table, SymbolTableSection)
-        symbols = [symbol for symbol in table.iter_symbols() if symbol["st_info"]["bind"] == "STB_GLOBAL"]
-    for symbol in symbols:
+    for symbol in symbols_of(path):
+        if symbol["st_info"]["bind"] != "STB_GLOBAL":
+            continue
         own = symbol.name.startswith(f"{prefix}_")
         known = symbol["st_shndx"] == "SHN_UNDEF" and (MEMORY.match(symbol.name) or symbol.name in allowed)
         assert own or known, symbol.name
