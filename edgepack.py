@@ -135,7 +135,10 @@ def verify(
     accept_new_host_key: bool = False,
     progress: Progress = silent,
 ) -> VerifyReport:
-    """Compare a bundle with the reference implementation of its model on ``samples``, or on ``count`` random ones."""
+    """Compare a bundle with the reference implementation of its model on ``samples``, or on ``count`` random ones.
+
+    The samples of a model with states are the frames of one stream, at least four random ones.
+    """
     from packager import pipeline
 
     with _transport(device, accept_new_host_key, progress) as transport:

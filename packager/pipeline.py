@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 NO_DIMS: Mapping[str, int] = {}
 NO_STATES: Mapping[str, str] = {}
 _SELF_TEST_CASES = 2
+_FEWEST_FRAMES = 4
 MODEL_FILE = "model/model.onnx"
 """The original model in a bundle, dimensions pinned, external data inside."""
 
@@ -214,25 +215,36 @@ def verify(
 ) -> VerifyReport:
     """Compare a bundle's outputs with the reference implementation of its own model.
 
-    ``samples`` default to ``count`` random ones with a fixed ``seed``; each begins a new stream.
+    ``samples`` default to ``count`` random ones with a fixed ``seed``.  For a model with states they are the frames of
+    one stream, and at least four random ones: zeros, which a stream begins with, would hide faults.
     """
     import onnx
 
     from packager.deploy.execute import runner
-    from packager.verify.stream import first_call
-    from packager.verify.verify import random_feeds
+    from packager.verify.verify import first_call, random_feeds
     from packager.verify.verify import verify as compare
 
-    model = first_call(onnx.load(bundle.directory / MODEL_FILE), bundle.manifest.states)
-    chosen = list(samples) if samples is not None else random_feeds(model, count, seed)
+    model, states = onnx.load(bundle.directory / MODEL_FILE), bundle.manifest.states
+    count = max(count, _FEWEST_FRAMES) if states else count
+    chosen = list(samples) if samples is not None else random_feeds(first_call(model, states), count, seed)
     with runner(bundle, transport or transport_of(bundle)) as call:
-        return compare(
-            model,
-            lambda feeds: bundle.run(feeds, lambda _, data: call(data)),
-            chosen,
-            tolerance=tolerance,
-            progress=progress,
-        )
+        run = _stream(bundle, chosen, call) if states else _each(bundle, call)
+        return compare(model, run, chosen, tolerance=tolerance, states=states, progress=progress)
+
+
+def _each(bundle: Bundle, call: Callable[[bytes], bytes]) -> Callable[[Feeds], Mapping[str, Array]]:
+    return lambda feeds: bundle.run(feeds, lambda _, data: call(data))
+
+
+def _stream(
+    bundle: Bundle, frames: Sequence[Feeds], call: Callable[[bytes], bytes]
+) -> Callable[[Feeds], Mapping[str, Array]]:
+    """What a bundle with states gives for ``frames``, in their order: they run in one call of its program."""
+    from packager.bundle.tensors import pack, unpack_frames
+
+    packed = b"".join(pack(bundle.manifest.inputs, frame) for frame in frames)
+    outputs = iter(unpack_frames(bundle.manifest.outputs, call(packed), len(frames)))
+    return lambda _: next(outputs)
 
 
 def bench(
@@ -250,8 +262,7 @@ def bench(
 
     from packager.bench.run import bench as measure
     from packager.bundle.tensors import pack, unpack
-    from packager.verify.stream import first_call
-    from packager.verify.verify import Reference, check_outputs, random_feeds
+    from packager.verify.verify import Reference, check_outputs, first_call, random_feeds
 
     model = first_call(onnx.load(bundle.directory / MODEL_FILE), bundle.manifest.states)
     chosen = feeds or random_feeds(model, 1, 0)[0]

@@ -55,6 +55,12 @@ def unpack(ports: Sequence[PortInfo], data: bytes) -> dict[str, Array]:
     return outputs
 
 
+def unpack_frames(ports: Sequence[PortInfo], data: bytes, count: int) -> list[dict[str, Array]]:
+    """The outputs of ``count`` inferences, one after another; DeviceError as :func:`unpack`."""
+    size = len(data) // max(count, 1)
+    return [unpack(ports, data[at * size : (at + 1) * size if at < count - 1 else None]) for at in range(count)]
+
+
 def _stored(port: PortInfo) -> np.dtype[np.generic]:
     return DType.of(port.dtype).numpy.newbyteorder("<")
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from codegen_c.selftest import SelfTestCase, Values
-from packager.program import DType
 from packager.verify.compare import Tolerance, allowance
-from packager.verify.feeds import input_ports, random_feeds
-from packager.verify.reference import Reference
-from packager.verify.stream import first_call
+from packager.verify.feeds import random_feeds
+from packager.verify.stream import StreamReference, first_call
 
 if TYPE_CHECKING:
     import onnx
@@ -26,14 +23,11 @@ Array = npt.NDArray[np.generic]
 def self_test_cases(model: onnx.ModelProto, program: Program, count: int, seed: int = 0) -> list[SelfTestCase]:
     """``count`` inferences of ``model`` on random inputs, in the order of the program's ports."""
     states = {state.output: state.input for state in program.states}
-    reference, tolerance = Reference(model), Tolerance()
-    held = _zeros(model, states.values())
+    reference, tolerance = StreamReference(model, states), Tolerance()
     cases = []
     for feeds in random_feeds(first_call(model, states), count, seed):
-        everything = {**feeds, **held}
-        expected = reference.run(everything)
-        second = reference.second_opinion(everything) or expected
-        held = {target: expected[output] for output, target in states.items()}
+        expected = reference.run(feeds)
+        second = reference.second_opinion(feeds) or expected
         cases.append(
             SelfTestCase(
                 inputs=tuple(_values(feeds[port.name]) for port in program.inputs),
@@ -45,12 +39,6 @@ def self_test_cases(model: onnx.ModelProto, program: Program, count: int, seed: 
             )
         )
     return cases
-
-
-def _zeros(model: onnx.ModelProto, names: Iterable[str]) -> dict[str, Array]:
-    wanted = set(names)
-    ports = [port for port in input_ports(model) if port.name in wanted]
-    return {port.name: np.zeros(port.dims, DType.of(port.dtype).numpy) for port in ports}
 
 
 def _values(array: Array) -> Values:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from packager.bundle.tensors import check_feeds
@@ -12,6 +13,7 @@ from packager.progress import Progress, silent
 from packager.verify.compare import Array, OutputReport, Tolerance, VerifyReport, merge, verify_outputs
 from packager.verify.feeds import check_finite, feeds_for, input_ports, load_feeds, random_feeds
 from packager.verify.reference import Reference, reference_outputs
+from packager.verify.stream import StreamReference, first_call
 
 if TYPE_CHECKING:
     import onnx
@@ -23,6 +25,7 @@ __all__ = [
     "VerifyReport",
     "check_outputs",
     "feeds_for",
+    "first_call",
     "input_ports",
     "load_feeds",
     "random_feeds",
@@ -32,15 +35,21 @@ __all__ = [
 ]
 
 
+NO_STATES: Mapping[str, str] = MappingProxyType({})
+
+
 def verify(
     model: onnx.ModelProto,
     run: Callable[[Mapping[str, Array]], Mapping[str, Array]],
     samples: Sequence[Mapping[str, Array]],
     *,
     tolerance: Tolerance | None = None,
+    states: Mapping[str, str] = NO_STATES,
     progress: Progress = silent,
 ) -> VerifyReport:
     """Compare ``run`` with the reference of ``model`` on every sample.
+
+    With ``states`` (outputs that are inputs of the next call) the samples are the frames of one stream.
 
     ``model`` is the original with its dimensions pinned; ``run`` executes the built program, wherever that is, and
     returns outputs by name.  Outputs outside the tolerance are in the report, they raise nothing.  VerifyError when
@@ -48,14 +57,14 @@ def verify(
     """
     if not samples:
         raise VerifyError(Problem("EP0802", "there are no samples to verify with"))
-    ports = input_ports(model)
+    ports = [port for port in input_ports(model) if port.name not in states.values()]
     for feeds in samples:
         check_feeds(ports, feeds)
         problems = check_finite(feeds)
         if problems:
             raise VerifyError(problems)
     progress("preparing the reference")
-    reference = Reference(model)
+    reference = StreamReference(model, states) if states else Reference(model)
     reports = []
     for number, feeds in enumerate(samples):
         progress(f"verifying sample {number + 1} of {len(samples)}", number / len(samples))
@@ -64,7 +73,7 @@ def verify(
 
 
 def check_outputs(
-    reference: Reference,
+    reference: Reference | StreamReference,
     feeds: Mapping[str, Array],
     actual: Mapping[str, Array],
     tolerance: Tolerance | None = None,

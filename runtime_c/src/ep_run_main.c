@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** `<name>-run INPUT OUTPUT`: one inference.
+/** `<name>-run INPUT OUTPUT`: one inference, or a stream.
  *
  *  INPUT holds the raw inputs one after another in graph order, OUTPUT gets the outputs likewise; "-" is standard input or
- *  output.  Exit code 0, or 1 with one line on standard error, or 2 for wrong usage.
+ *  output.  For a model with states INPUT may hold several such frames; OUTPUT gets the outputs of each in turn.
+ *  Exit code 0, or 1 with one line on standard error, or 2 for wrong usage.
  *
  *  Compiled with -DEP_MODEL=<name>_model; -DEP_THREADS=n for a model that was built for n threads. */
 #include "ep/ep_port.h"
@@ -31,26 +32,76 @@ static int fail(const char *what, const char *path, const char *why)
     return 1;
 }
 
-static int run(ep_session *session, const char *input, const char *output)
+static int fail_inference(const char *input, ep_status status)
 {
-    ep_status status = ep_session_threads(session, EP_THREADS, NULL, 0);
-    if (status != EP_OK) {
-        return fail("cannot start threads", "", ep_status_text(status));
-    }
-    status = ep_session_read(session, input, NULL);
-    if (status != EP_OK) {
+    if (status == EP_E_SHAPE || status == EP_E_IO) {
         return fail("cannot read the inputs from ", input,
                     status == EP_E_SHAPE ? "it does not have the size of the inputs" : ep_status_text(status));
     }
-    status = session->model->invoke(session->ctx);
+    return fail("inference failed", "", ep_status_text(status));
+}
+
+static int run_once(ep_session *session, const char *input, const char *output)
+{
+    ep_status status = ep_session_read(session, input, NULL);
+    if (status == EP_OK) {
+        status = session->model->invoke(session->ctx);
+    }
     if (status != EP_OK) {
-        return fail("inference failed", "", ep_status_text(status));
+        return fail_inference(input, status);
     }
     status = ep_session_write(session, output);
-    if (status != EP_OK) {
-        return fail("cannot write the outputs to ", output, ep_status_text(status));
+    return status == EP_OK ? 0 : fail("cannot write the outputs to ", output, ep_status_text(status));
+}
+
+/* Every frame of the file `from`; at least one. */
+static int run_frames(ep_session *session, int from, const char *input, int to, const char *output)
+{
+    const int once = ep_session_input_bytes(session) == 0;
+    int at_end = 0;
+    for (int frame = 0; frame == 0 || !once; frame++) {
+        ep_status status = ep_session_next(session, from, &at_end);
+        if (status == EP_OK && at_end) {
+            return frame > 0 ? 0 : fail_inference(input, EP_E_SHAPE);
+        }
+        if (status == EP_OK) {
+            status = session->model->invoke(session->ctx);
+        }
+        if (status != EP_OK) {
+            return fail_inference(input, status);
+        }
+        if (ep_session_put(session, to) != EP_OK) {
+            return fail("cannot write the outputs to ", output, ep_status_text(EP_E_IO));
+        }
     }
     return 0;
+}
+
+static int run_stream(ep_session *session, const char *input, const char *output)
+{
+    const int from = ep_text_equal(input, "-") ? EP_STDIN : ep_port_open(input, 0);
+    if (from < 0) {
+        return fail_inference(input, EP_E_IO);
+    }
+    const int to = ep_text_equal(output, "-") ? EP_STDOUT : ep_port_open(output, 1);
+    int code = 1;
+    if (to >= 0) {
+        code = run_frames(session, from, input, to, output);
+    }
+    const int lost = to < 0 || (to != EP_STDOUT && ep_port_close(to) != 0);
+    if (from != EP_STDIN) {
+        (void)ep_port_close(from);
+    }
+    return lost ? fail("cannot write the outputs to ", output, ep_status_text(EP_E_IO)) : code;
+}
+
+static int run(ep_session *session, const char *input, const char *output)
+{
+    const ep_status status = ep_session_threads(session, EP_THREADS, NULL, 0);
+    if (status != EP_OK) {
+        return fail("cannot start threads", "", ep_status_text(status));
+    }
+    return session->model->reset == NULL ? run_once(session, input, output) : run_stream(session, input, output);
 }
 
 int main(int argc, char **argv)

@@ -65,7 +65,8 @@ size_t ep_session_input_bytes(const ep_session *session)
     return bytes;
 }
 
-static ep_status read_exactly(int file, uint8_t *to, size_t bytes)
+/* Adds what was read to `*total`. */
+static ep_status read_exactly(int file, uint8_t *to, size_t bytes, size_t *total)
 {
     while (bytes > 0) {
         const ptrdiff_t count = ep_port_read(file, to, bytes);
@@ -77,24 +78,31 @@ static ep_status read_exactly(int file, uint8_t *to, size_t bytes)
         }
         to += count;
         bytes -= (size_t)count;
+        *total += (size_t)count;
     }
     return EP_OK;
 }
 
-static ep_status read_inputs(ep_session *session, int file, uint8_t *image)
+static ep_status read_inputs(ep_session *session, int file, uint8_t *image, size_t *total)
 {
     const ep_model *model = session->model;
-    uint8_t beyond;
     for (int i = 0; i < model->input_count; i++) {
         uint8_t *to = image != NULL ? image : (uint8_t *)model->input(session->ctx, i);
-        const ep_status status = read_exactly(file, to, model->inputs[i].bytes);
+        const ep_status status = read_exactly(file, to, model->inputs[i].bytes, total);
         if (status != EP_OK) {
             return status;
         }
         image = image != NULL ? image + model->inputs[i].bytes : NULL;
     }
-    const ptrdiff_t left = ep_port_read(file, &beyond, 1);
-    return left < 0 ? EP_E_IO : left > 0 ? EP_E_SHAPE : EP_OK;
+    return EP_OK;
+}
+
+ep_status ep_session_next(ep_session *session, int file, int *at_end)
+{
+    size_t total = 0;
+    const ep_status status = read_inputs(session, file, NULL, &total);
+    *at_end = status == EP_E_SHAPE && total == 0;
+    return *at_end ? EP_OK : status;
 }
 
 ep_status ep_session_read(ep_session *session, const char *path, void *image)
@@ -104,7 +112,13 @@ ep_status ep_session_read(ep_session *session, const char *path, void *image)
     if (file < 0) {
         return EP_E_IO;
     }
-    const ep_status status = read_inputs(session, file, (uint8_t *)image);
+    size_t total = 0;
+    uint8_t beyond;
+    ep_status status = read_inputs(session, file, (uint8_t *)image, &total);
+    if (status == EP_OK) {
+        const ptrdiff_t left = ep_port_read(file, &beyond, 1);
+        status = left < 0 ? EP_E_IO : left > 0 ? EP_E_SHAPE : EP_OK;
+    }
     if (!standard) {
         (void)ep_port_close(file);
     }
@@ -124,15 +138,21 @@ void ep_session_set_inputs(ep_session *session, const void *image)
     }
 }
 
-ep_status ep_session_write(const ep_session *session, const char *path)
+ep_status ep_session_put(const ep_session *session, int file)
 {
     const ep_model *model = session->model;
-    const int standard = ep_text_equal(path, "-");
-    const int file = standard ? EP_STDOUT : ep_port_open(path, 1);
-    int failed = file < 0;
+    int failed = 0;
     for (int i = 0; i < model->output_count && !failed; i++) {
         failed = ep_port_write(file, model->output(session->ctx, i), model->outputs[i].bytes) != 0;
     }
+    return failed ? EP_E_IO : EP_OK;
+}
+
+ep_status ep_session_write(const ep_session *session, const char *path)
+{
+    const int standard = ep_text_equal(path, "-");
+    const int file = standard ? EP_STDOUT : ep_port_open(path, 1);
+    int failed = file < 0 || ep_session_put(session, file) != EP_OK;
     if (file >= 0 && !standard) {
         failed |= ep_port_close(file) != 0;
     }

@@ -29,10 +29,17 @@ size_t ep_session_input_bytes(const ep_session *session);
  *  EP_E_IO when the file cannot be read, EP_E_SHAPE when it is shorter or longer than the inputs. */
 ep_status ep_session_read(ep_session *session, const char *path, void *image);
 
+/** Read the inputs of one run from an open file into the model.  At the end of the file `*at_end` becomes nonzero;
+ *  EP_E_SHAPE when it ends within the inputs. */
+ep_status ep_session_next(ep_session *session, int file, int *at_end);
+
 /** Copy an image of all inputs into the model.  Its arena may reuse the inputs' memory, so every run starts with this. */
 void ep_session_set_inputs(ep_session *session, const void *image);
 
 /** Write all outputs to a file ("-": standard output), in graph order. */
 ep_status ep_session_write(const ep_session *session, const char *path);
+
+/** Write all outputs to an open file. */
+ep_status ep_session_put(const ep_session *session, int file);
 
 #endif
