@@ -234,12 +234,12 @@ def _depthwise_call(node: ir.Node, ctx: LoweringContext, conv: ConvOperands, sha
     x, y = Planes.of(conv.x), conv.y_planes
     r = Planes.of(conv.residual) if conv.residual is not None else y
     same_blocks = x.block == y.block == r.block
-    if not same_blocks or not _columns_in_memory(conv.x, shape) or conv.y.format.is_plain:
+    edge = not _columns_in_memory(conv.x, shape)
+    if not same_blocks or (edge and not shape.short_rows) or conv.y.format.is_plain:
         return None
     rows, columns = shape.outputs
-    span = next(
-        s for s in (4, 2, 1) if s == 1 or (s * y.block <= ctx.isa.lanes and shape.strides[1] == 1 and columns % s == 0)
-    )
+    several = shape.strides[1] == 1 and not edge
+    span = next(s for s in (4, 2, 1) if s == 1 or (several and s * y.block <= ctx.isa.lanes and columns % s == 0))
     width = span * y.block
     height, vectors = depthwise_tile(rows, columns // span, shape.kernel[1], shape.strides[1], ctx.isa)
     blocks = -(-shape.oc // y.block)
@@ -254,7 +254,7 @@ def _depthwise_call(node: ir.Node, ctx: LoweringContext, conv: ConvOperands, sha
         "ep_dwconv_desc",
         blocks=blocks,
         block=y.block,
-        **{key: value for key, value in window_fields(shape).items() if key != "iw"},
+        **window_fields(shape),
         **{
             f"{side}_{step}": getattr(planes, step)
             for side, planes in (("x", x), ("y", y), ("r", r))
@@ -263,6 +263,7 @@ def _depthwise_call(node: ir.Node, ctx: LoweringContext, conv: ConvOperands, sha
         tile_h=height,
         tile_w=vectors,
         clip=int(not _padding_in_memory(conv.x, shape)),
+        edge=int(edge),
         residual=int(conv.residual is not None),
         act=conv.activation,
     )

@@ -39,6 +39,11 @@ class ConvGeometry:
         """One filter per channel."""
         return self.groups == self.ic == self.oc and self.groups > 1
 
+    @property
+    def short_rows(self) -> bool:
+        """Depthwise with rows so short that one register tile holds a whole one: it leaves out what lies beside it."""
+        return self.depthwise and self.outputs[-1] <= 5 and self.kernel[-1] <= 5
+
     def after(self, axis: int) -> int:
         """Elements read past the end of the tensor along ``axis``; negative when the end is not reached."""
         last = (self.outputs[axis] - 1) * self.strides[axis] + (self.kernel[axis] - 1) * self.dilations[axis]

@@ -6,7 +6,7 @@
  *
  *  `ep_dwconv_f32__x16(y, x, w, bias, r, d, begin, end)`, and `__x8`, `__x4`.  x, y and r have the same block; x has a
  *  zeroed halo that covers the padding to the left and right.  Rows above and below the plane are left out when `clip`, else
- *  they are in the halo, too.  A vector of L lanes holds L / block neighbouring pixels of one channel block.
+ *  they are in the halo, too; columns beside it are left out when `edge`, which needs a whole row in one tile.  A vector of L lanes holds L / block neighbouring pixels of one channel block.
  *  w     [channel block][p][q][L], the block repeated for each pixel of the vector; undefined channels may hold anything.
  *  bias  [channel block][L], likewise.
  *  r     read when `residual`; the format of y but its own pitches; may be y itself.
@@ -21,14 +21,14 @@
 
 typedef struct ep_dwconv_desc {
     ptrdiff_t blocks, block;          /* channel blocks of an image, channels in each */
-    ptrdiff_t ih, oh, ow;             /* rows read, rows and columns written */
+    ptrdiff_t ih, iw, oh, ow;         /* rows and columns read and written */
     ptrdiff_t kh, kw, sh, sw, dh, dw; /* kernel, stride, dilation */
     ptrdiff_t top, left;              /* padding before the plane */
     ptrdiff_t x_row, x_plane, x_image;
     ptrdiff_t y_row, y_plane, y_image;
     ptrdiff_t r_row, r_plane, r_image;
     int tile_h, tile_w; /* rows of pixels, columns of vectors */
-    int clip;
+    int clip, edge;
     int residual;
     ep_act act;
 } ep_dwconv_desc;

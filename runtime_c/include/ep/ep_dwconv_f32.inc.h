@@ -11,6 +11,9 @@ EP_INLINE void EP_DWCONV_FN(ep_dwconv_row)(EP_DWCONV_V *acc, const float *EP_RES
     const int columns = ((tw - 1) * sw * span) + (kw - 1) * dw + 1;
     EP_UNROLL
     for (int j = 0; j < columns; j++) {
+        if (d.edge && (j < d.left || j - d.left >= d.iw)) {
+            continue;
+        }
         EP_UNROLL
         for (int q = 0; q < kw; q++) {
             const int step = j - q * dw; /* input columns from the tile's first to this tap's */
