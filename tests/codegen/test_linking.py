@@ -122,16 +122,17 @@ def test_hooks_are_called_around_and_between_steps_and_sections_are_used(first: 
 
 
 @pytest.mark.parametrize("case", ["digits", "threads", "states"])
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", ["gcc", "zig"])
 def test_objects_hold_no_state_and_no_names_but_the_models_own(case: str, compiler: str, tmp_path: Path) -> None:
     if case == "states":
         program = compile_program(recurrent_model(), isa="sse", states=STATES, name="recurrent")
     else:
         program = digits_program("sse", threads=3 if case == "threads" else 1)
+    command = ["gcc", "-fno-pic"] if compiler == "gcc" else [*zig_command(), "cc", "-fno-sanitize=undefined"]
     allowed = {"ep_parallel"} if program.threads > 1 else set()
     for source in write(program, tmp_path):
         flags = ["-std=c99", "-O2", "-ffunction-sections", "-fdata-sections", "-DEP_F32_LANES=4", *INCLUDES]
-        subprocess.run([compiler, *flags, "-fno-pic", "-c", source, "-o", "one.o"], cwd=tmp_path, check=True)
+        subprocess.run([*command, *flags, "-c", source, "-o", "one.o"], cwd=tmp_path, check=True)
         check_object(tmp_path / "one.o", program.name, allowed)
 
 
@@ -148,7 +149,8 @@ def check_object(path: Path, prefix: str, allowed: set[str]) -> None:
     with path.open("rb") as stream:
         elf = ELFFile(stream)
         for section in elf.iter_sections():
-            if section["sh_flags"] & 0x1 and section["sh_flags"] & 0x2:  # writable, allocated
+            relocated = section.name.startswith(".data.rel.ro")  # written by the loader, read-only afterwards
+            if section["sh_flags"] & 0x1 and section["sh_flags"] & 0x2 and not relocated:  # writable, allocated
                 assert section["sh_size"] == 0, f"{section.name} is writable"
     for symbol in symbols_of(path):
         if symbol["st_info"]["bind"] != "STB_GLOBAL":
