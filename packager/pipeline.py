@@ -36,6 +36,8 @@ NO_DIMS: Mapping[str, int] = {}
 NO_STATES: Mapping[str, str] = {}
 _SELF_TEST_CASES = 2
 _FEWEST_FRAMES = 4
+MEMORY_GOAL = 1.10
+"""Arena over lower bound, beyond which a layout without padded lanes is tried."""
 MODEL_FILE = "model/model.onnx"
 """The original model in a bundle, dimensions pinned, external data inside."""
 
@@ -45,7 +47,7 @@ class Compiled:
     """A model as C sources for one target, before any compiler has seen them.
 
     ``sources`` maps paths in the bundle to bytes; ``original`` is the model as given, for verification; ``fused`` says
-    what the passes did; ``parameters`` counts the weights the program keeps.
+    what the passes did; ``parameters`` counts the values the model stores, the same for every target.
     """
 
     program: Program
@@ -97,33 +99,39 @@ def compile_model(
     from codegen_c.c_model import emit
     from packager.build.toolchain import embed_style
     from packager.frontend.load import load_model
+    from packager.frontend.summary import count_parameters
     from packager.lower.lower import lower, supported
     from packager.memory.planner import plan
     from packager.memory.report import check_budget
     from packager.passes.layout import assign_layout
     from packager.passes.optimize import optimize as run_passes
 
-    isa = target.vector_isa()
-    halos = target.halos and optimize != "ram"
     loaded = load_model(model, dims=dims, supported=supported, progress=progress)
     progress("fusing operators")
     fused = run_passes(loaded.model)
-    assign_layout(loaded.model, isa, halos=halos)
-    progress("lowering to kernels")
-    lowered = lower(
-        loaded.model,
-        name=name or loaded.name,
-        isa=isa,
-        threads=target.threads,
-        sha256=loaded.sha256,
-        optimize=optimize,
-        halos=halos,
-        states=states,
-    )
-    program, memory = plan(lowered, optimize=optimize, progress=progress)
+
+    def arrange(exact: bool) -> tuple[Program, MemoryReport]:
+        graph = loaded.model.clone()
+        halos = target.halos and optimize != "ram"
+        assign_layout(graph, target.vector_isa(), halos=halos, exact=exact)
+        progress("lowering to kernels")
+        lowered = lower(
+            graph,
+            name=name or loaded.name,
+            isa=target.vector_isa(),
+            threads=target.threads,
+            sha256=loaded.sha256,
+            optimize=optimize,
+            halos=halos,
+            states=states,
+        )
+        return plan(lowered, optimize=optimize, progress=progress)
+
+    program, memory = arrange(exact=optimize == "ram")
+    if memory.ratio > MEMORY_GOAL:
+        program, memory = min((program, memory), arrange(exact=True), key=lambda found: found[1].arena_bytes)
     check_budget(memory, target.budget.ram, target.name)
     progress("printing C")
-    parameters = sum(len(constant.data) // constant.dtype.size for constant in program.constants)
     return Compiled(
         program=program,
         memory=memory,
@@ -132,7 +140,7 @@ def compile_model(
         sha256=loaded.sha256,
         fused=fused,
         warnings=loaded.warnings,
-        parameters=parameters,
+        parameters=count_parameters(loaded.original),
     )
 
 
@@ -337,6 +345,7 @@ def manifest_of(compiled: Compiled, target: Target, board: Board | None, artifac
         arena_bytes=program.arena_bytes,
         arena_lower_bound=compiled.memory.lower_bound,
         weights_bytes=artifact.sections.weights,
+        stack_max=artifact.stack_max or 0,
         board=board.name if board else "",
         profile=target.model_dump(mode="json", by_alias=True),
         flags=artifact.flags,

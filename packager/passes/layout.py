@@ -26,6 +26,8 @@ _PLAIN_CHANNELS = (
     32  # so many input channels a blocked convolution reads from a row-major tensor as fast as from blocks
 )
 
+_PADDED = 0.1
+"""Share of padded lanes that an exact layout accepts."""
 _NARROW = 8
 """Output columns below which a convolution wants its padding in memory."""
 
@@ -38,16 +40,17 @@ class _Choice:
     output: int
 
 
-def assign_layout(model: ir.Model, isa: Isa, *, halos: bool) -> None:
+def assign_layout(model: ir.Model, isa: Isa, *, halos: bool, exact: bool = False) -> None:
     """Leave a :class:`~packager.program.Format` on values that are not row-major and insert ``Reorder`` nodes where a
     reader needs another one than the writer made.
 
     Graph inputs and outputs stay row-major.  Does nothing without vectors (``isa.lanes == 1``): kernels then want rows.
-    Without ``halos`` no buffer gets a border; convolutions with padding leave out what lies outside.
+    Without ``halos`` no buffer gets a border; convolutions with padding leave out what lies outside.  With ``exact``
+    tensors whose lanes would need more than a tenth of padding stay row-major, too: less memory, slower kernels.
     """
     if isa.lanes == 1:
         return
-    layout = _Layout(model.graph, isa, halos=halos)
+    layout = _Layout(model.graph, isa, halos=halos, exact=exact)
     for node in list(model.graph):
         layout.visit(node)
     layout.finish()
@@ -62,10 +65,11 @@ def channel_block(channels: int, lanes: int) -> int:
 
 
 class _Layout:
-    def __init__(self, graph: ir.Graph, isa: Isa, *, halos: bool) -> None:
+    def __init__(self, graph: ir.Graph, isa: Isa, *, halos: bool, exact: bool) -> None:
         self.graph = graph
         self.isa = isa
         self.halos = halos
+        self.exact = exact
         self.blocks: dict[ir.Value, int] = {}
         self.copies: dict[tuple[ir.Value, int], ir.Value] = {}
         self.preferred = _preferred_blocks(graph, isa.lanes)
@@ -212,7 +216,9 @@ class _Layout:
 
     def _channel_block(self, value: ir.Value) -> int:
         """The block ``value`` has, or would get."""
-        return self._block(value) or self.preferred.get(value) or channel_block(dims(value)[1], self.isa.lanes)
+        channels = dims(value)[1]
+        block = self._block(value) or self.preferred.get(value) or channel_block(channels, self.isa.lanes)
+        return 0 if self.exact and block and -channels % block > _PADDED * channels else block
 
     def _reordered(self, value: ir.Value, block: int, reader: ir.Node) -> ir.Value:
         """``value`` in blocks of ``block``, copied once, before the first of its readers."""
