@@ -20,6 +20,7 @@ from packager.build.stack import stack_max
 from packager.build.toolchain import resolve
 from packager.build.units import Unit, units_of
 from packager.config.board import Board
+from packager.config.load import key_position
 from packager.config.target import Target
 from packager.progress import Progress, silent
 
@@ -53,7 +54,7 @@ def compile_bundle(
     _write(directory, files)
     units = units_of(sources, target, toolchain, prefix)
     with scratch_directory() as scratch:
-        compiler = Compiler(toolchain, directory, Path(scratch), cache or Cache.default())
+        compiler = Compiler(toolchain, directory, Path(scratch), cache or Cache.default(), _cpu_is_said_in(target))
         progress("compiling")
         made = compiler.compile(units.all(), files)
         library_objects = _pick(made, (*units.model, *units.support))
@@ -86,6 +87,11 @@ def compile_bundle(
         compiler=toolchain.identity,
         flags=toolchain.model_flags,
     )
+
+
+def _cpu_is_said_in(target: Target) -> str:
+    """``file:line`` of the CPU in the profile; the profile's name when it is not on the search path."""
+    return key_position("targets", target.name, "cpu") or f"target {target.name}: cpu"
 
 
 def _round_up(stack_bytes: int) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packager.build.cache import Cache, key_of
+from packager.build.cpu_flags import unknown_cpu
 from packager.build.runtime_files import dependencies
 from packager.build.toolchain import Toolchain
 from packager.build.units import Unit
@@ -40,13 +41,15 @@ class Compiled:
 class Compiler:
     """A toolchain at work in ``directory``, the bundle; sources are named relative to it, so no file depends on it.
 
-    ``scratch`` is for objects and for zig's cache of this build, which nothing else would bound.
+    ``scratch`` is for objects and for zig's cache of this build, which nothing else would bound.  ``profile`` says
+    where the target's CPU is written.
     """
 
     toolchain: Toolchain
     directory: Path
     scratch: Path
     cache: Cache
+    profile: str = ""
 
     @property
     def _tells_stack(self) -> bool:
@@ -60,7 +63,7 @@ class Compiler:
         self.cache.trim()
         problems = [outcome for outcome in outcomes if isinstance(outcome, Problem)]
         if problems:
-            raise BuildError(problems)
+            raise BuildError(list(dict.fromkeys(problems)))  # a wrong CPU is one problem, not one of every source
         made = (outcome for outcome in outcomes if isinstance(outcome, Compiled))
         return {unit.source: compiled for unit, compiled in zip(units, made, strict=True)}
 
@@ -105,7 +108,8 @@ class Compiler:
             return Compiled(unit.object_name, key, path, data, usage.decode())
         result = self._run([*self.toolchain.cc, *unit.flags, "-c", unit.source, "-o", str(path)])
         if result.returncode != 0 or not path.is_file():
-            return self._problem("EP0506", "the compiler failed", unit.source, result)
+            cpu = unknown_cpu(result.stderr, self.profile)
+            return cpu or self._problem("EP0506", "the compiler failed", unit.source, result)
         data = path.read_bytes()
         usage = usage_path.read_bytes() if usage_path.is_file() else b""
         self.cache.put(key, data)

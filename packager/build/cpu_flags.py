@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import platform
+import re
 
+from packager.config.schema import did_you_mean
 from packager.config.target import Target
 from packager.errors import BuildError, Problem
 
@@ -45,3 +47,30 @@ def _gnu_cpu(target: Target, cpu: str) -> tuple[str, ...]:
         )
     option = "-mcpu" if target.architecture in {"aarch64", "arm64", "arm", "thumb"} else "-march"
     return (f"{option}={cpu.replace('_', '-')}",)
+
+
+_UNKNOWN_CPU = re.compile(
+    r"unknown CPU: '([^']*)'|unknown target CPU '([^']*)'|bad value .([^' ]+?). for .-m(?:arch|cpu)="
+)
+_KNOWN_CPUS = (
+    re.compile(r"available CPUs for architecture '[^']*':\n((?: \S+\n)+)"),
+    re.compile(r"valid (?:arguments to .-m(?:arch|cpu)=. switch are|target CPU values are): ([^;\n]*)"),
+)
+
+
+def unknown_cpu(message: str, where: str) -> Problem | None:
+    """The problem when a compiler's ``message`` says that it does not know the CPU; it lists those it knows."""
+    found = _UNKNOWN_CPU.search(message)
+    if found is None:
+        return None
+    cpu = next(name for name in found.groups() if name)
+    lists = (known.search(message) for known in _KNOWN_CPUS)
+    names = next((match[1].replace(",", " ").split() for match in lists if match), [])
+    hint = did_you_mean(cpu.replace("-", "_"), names) if len(names) < 12 else _nearest(cpu, names)
+    return Problem("EP0503", f"the compiler does not know the cpu '{cpu}'", where, hint)
+
+
+def _nearest(cpu: str, names: list[str]) -> str:
+    """A hint that never lists dozens of names."""
+    hint = did_you_mean(cpu, names)
+    return hint if hint.startswith("did you mean") else "`zig targets` or the compiler's manual lists the names"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 from pathlib import Path
 
@@ -262,3 +263,26 @@ def test_programs_are_executable_and_have_no_debug_information(tmp_path: Path) -
         assert os.access(program, os.X_OK)
         assert b".debug_info" not in program.read_bytes()
         assert program.stat().st_size < 100_000
+
+
+def test_a_cpu_the_compiler_does_not_know_is_one_problem_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("targets").mkdir()
+    Path("targets/mine.yaml").write_text("schema: 1\nextends: rpi4\ncpu: cortex_a72x\n")
+    with pytest.raises(BuildError) as caught:
+        build_tiny("mine", tmp_path / "out")
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.where) == ("EP0503", f"{tmp_path}/targets/mine.yaml:3")
+    assert problem.hint == "did you mean 'cortex_a72'?"
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the system's gcc is asked for a CPU of x86")
+def test_gcc_says_so_in_its_own_words(tmp_path: Path) -> None:
+    target = Target.model_validate({**GCC, "cpu": "skylakke"})
+    with pytest.raises(BuildError) as caught:
+        compile_bundle(tiny_sources(target), target, name="tiny", directory=tmp_path / "out")
+    assert [(problem.code, problem.hint) for problem in caught.value.problems] == [
+        ("EP0503", "did you mean 'skylake'?")
+    ]
