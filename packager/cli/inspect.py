@@ -62,7 +62,7 @@ def _inspect_model(path: Path, target: str | None, dims: dict[str, int], *, json
     from packager.report.document import document
 
     profile = load_target(target) if target else None
-    model = summarize(path, supported)
+    model = summarize(path, supported, dims)
     if not json:
         _print_model(model)
     compiled = None
@@ -92,7 +92,18 @@ def _print_model(model: ModelSummary) -> None:
         ]
     )
     words = {"lowering": "yes", "function": "by its function body", "none": "NO"}
-    rows = [(row.name, row.domain, str(row.count), words[row.support]) for row in model.operators]
+    if model.folded:
+        summary.print_line("operators left after folding constants:")
+    maybe = "only where it folds away; give the dimensions to see"
+    rows = [
+        (
+            row.name,
+            row.domain,
+            str(row.count),
+            maybe if model.open_dims and row.name == "If" else words[row.support],
+        )
+        for row in model.operators
+    ]
     print_table(("operator", "domain", "count", "supported"), rows, right=("count",))
 
 

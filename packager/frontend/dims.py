@@ -27,7 +27,7 @@ def pin(model: onnx.ModelProto, dims: Mapping[str, int]) -> None:
             problems += _pin_axis(value.name, axis, dim, dims, used)
     unknown = sorted(set(dims) - used)
     if problems or unknown:
-        raise ModelError(problems + [_unused(model, key) for key in unknown])
+        raise ModelError(problems + [_unused(model, key, dims[key]) for key in unknown])
     _pin_outputs(model, dims)
 
 
@@ -91,10 +91,10 @@ def _pin_axis(
     return []
 
 
-def _unused(model: onnx.ModelProto, key: str) -> Problem:
+def _unused(model: onnx.ModelProto, key: str, value: int) -> Problem:
     names = sorted({label or f"{name}:{axis}" for name, axis, label in open_dims(model)})
     hint = f"the model's symbolic dimensions are: {', '.join(names)}" if names else "all its dimensions have values"
-    return Problem("EP0111", f"the model has no symbolic dimension '{key}'", f"--dim {key}=...", hint)
+    return Problem("EP0111", f"the model has no symbolic dimension '{key}'", f"--dim {key}={value}", hint)
 
 
 def _pin_outputs(model: onnx.ModelProto, dims: Mapping[str, int]) -> None:

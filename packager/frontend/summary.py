@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import onnx
 
+from packager.errors import ModelError
 from packager.frontend import read
-from packager.frontend.dims import open_dims
+from packager.frontend.dims import open_dims, pin
 from packager.frontend.functions import Supported
-from packager.frontend.opset import STANDARD_DOMAINS
+from packager.frontend.load import load_model
+from packager.frontend.opset import SEMANTICS_OPSET, STANDARD_DOMAINS
+
+NO_DIMS: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ class ModelSummary:
     """The face of a model.
 
     ``parameters`` counts the stored values, without shapes, indices and the like; ``open_dims`` are the ``--dim`` keys
-    that the model needs, in order of appearance.
+    that the model still needs, in order of appearance.  ``folded``: ``operators`` are those that are left after folding
+    constants, because some of the file's own cannot be compiled.
     """
 
     file: Path
@@ -53,12 +59,20 @@ class ModelSummary:
     operators: tuple[Operator, ...]
     parameters: int
     open_dims: tuple[str, ...]
+    folded: bool = False
 
 
-def summarize(path: Path, supported: Supported) -> ModelSummary:
-    """The summary of the model at ``path``; ModelError when it is none."""
+def summarize(path: Path, supported: Supported, dims: Mapping[str, int] = NO_DIMS) -> ModelSummary:
+    """The summary of the model at ``path`` with ``dims`` given; ModelError when it is none."""
     file = read.model_file(path)
     model, sha256 = read.read_file(file)
+    pin(model, dims)
+    operators, open_keys = _operators(model, supported), _open_dims(model)
+    left = None
+    if not open_keys and any(row.support == "none" for row in operators):
+        left = _left_after_folding(model, supported)
+        if left is not None and _unsupported(left) == _unsupported(operators):
+            left = None  # folding does not help: the file's own operators say more
     stored = {tensor.name for tensor in model.graph.initializer}
     return ModelSummary(
         file=file,
@@ -68,10 +82,16 @@ def summarize(path: Path, supported: Supported) -> ModelSummary:
         opsets={entry.domain or "ai.onnx": entry.version for entry in model.opset_import},
         inputs=tuple(_value(value) for value in model.graph.input if value.name not in stored),
         outputs=tuple(_value(value) for value in model.graph.output),
-        operators=_operators(model, supported),
-        parameters=sum(math.prod(t.dims) for t in read.tensors(model.graph) if t.data_type in _WEIGHTS),
-        open_dims=_open_dims(model),
+        operators=operators if left is None else left,
+        parameters=count_parameters(model),
+        open_dims=open_keys,
+        folded=left is not None,
     )
+
+
+def count_parameters(model: onnx.ModelProto) -> int:
+    """How many values ``model`` stores, whatever the target makes of them; shapes, indices and the like left out."""
+    return sum(math.prod(tensor.dims) for tensor in read.tensors(model.graph) if tensor.data_type in _WEIGHTS)
 
 
 _WEIGHTS = {
@@ -107,12 +127,31 @@ def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
                 yield from _nodes(subgraph)
 
 
+def _unsupported(rows: tuple[Operator, ...]) -> set[tuple[str, str]]:
+    return {(row.domain, row.name) for row in rows if row.support == "none"}
+
+
+def _left_after_folding(model: onnx.ModelProto, supported: Supported) -> tuple[Operator, ...] | None:
+    """The operators that are compiled: branches that constants decide are gone.  None where folding fails."""
+    try:
+        graph = load_model(model).model.graph
+    except ModelError:
+        return None
+    counts = Counter((node.domain, node.op_type) for node in graph.all_nodes())
+    return _rows(counts, SEMANTICS_OPSET, set(), supported)
+
+
 def _operators(model: onnx.ModelProto, supported: Supported) -> tuple[Operator, ...]:
     local = {(function.domain, function.name) for function in model.functions}
     graphs = list(_nodes(model.graph)) + [node for function in model.functions for node in function.node]
     counts = Counter((node.domain if node.domain != "ai.onnx" else "", node.op_type) for node in graphs)
     opset = next((entry.version for entry in model.opset_import if entry.domain in STANDARD_DOMAINS), 0)
+    return _rows(counts, opset, local, supported)
 
+
+def _rows(
+    counts: Counter[tuple[str, str]], opset: int, local: set[tuple[str, str]], supported: Supported
+) -> tuple[Operator, ...]:
     def support(domain: str, name: str) -> str:
         if supported(domain, name) or (not domain and name == "Constant"):
             return "lowering"

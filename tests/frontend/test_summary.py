@@ -82,3 +82,39 @@ def test_what_is_no_model_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(b"\x00" * 100)
     with pytest.raises(ModelError):
         summarize(tmp_path / "m.onnx", lambda _, __: True)
+
+
+def branching(tmp_path: Path) -> Path:
+    """Relu for a single row, an operator nobody has for more."""
+    node, helper = onnx.helper.make_node, onnx.helper
+    branches = {
+        f"{name}_branch": helper.make_graph([node(op, ["x"], [name])], name, [], [tensor(name, "n", 4)])
+        for name, op in (("then", "Relu"), ("else", "Det"))
+    }
+    nodes = [
+        node("Shape", ["x"], ["rows"], end=1),
+        node("Equal", ["rows", "one"], ["single"]),
+        node("If", ["single"], ["y"], **branches),
+    ]
+    model = model_of(nodes, [tensor("x", "n", 4)], [tensor("y", "n", 4)])
+    model.graph.initializer.append(helper.make_tensor("one", onnx.TensorProto.INT64, [1], [1]))
+    onnx.save(model, tmp_path / "if.onnx")
+    return tmp_path / "if.onnx"
+
+
+def test_dimensions_given_are_no_longer_asked_for_and_decide_branches(tmp_path: Path) -> None:
+    file = branching(tmp_path)
+    asked = summarize(file, lambda _, name: name == "Relu")
+    assert asked.open_dims == ("n",)
+    assert {row.name for row in asked.operators} == {"Shape", "Equal", "If", "Relu", "Det"}
+    given = summarize(file, lambda _, name: name == "Relu", {"n": 1})
+    assert given.open_dims == ()
+    assert given.folded
+    assert given.inputs[0].dims == (1, 4)
+    assert [(row.name, row.support) for row in given.operators] == [("Relu", "lowering")]
+
+
+def test_a_dimension_the_model_does_not_have_is_named_as_it_was_typed(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"--dim m=3") as caught:
+        summarize(branching(tmp_path), lambda *_: True, {"m": 3})
+    assert caught.value.problems[0].code == "EP0111"
