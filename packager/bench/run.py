@@ -89,7 +89,9 @@ def bench(
         after=after,
         outputs_match=match,
         output_max_error=error,
-        warnings=tuple(_warnings(raw, options, transport) + warnings_of(before, after)),
+        warnings=tuple(
+            _warnings(raw, options, transport) + (warnings_of(before, after) if raw["unit"] == "ns" else [])
+        ),
     )
 
 
@@ -121,8 +123,9 @@ def _result(stdout: bytes, where: str) -> Mapping[str, object]:
 def _warnings(raw: Mapping[str, object], options: BenchOptions, transport: Transport) -> list[str]:
     found: list[str] = []
     if transport.emulated:
-        found.append("measured in an emulator: the times say nothing about the device")
-    if not raw["warmup_stable"] and options.warmup is None:
+        figures = "times" if raw["unit"] == "ns" else "counts"
+        found.append(f"measured in an emulator: the {figures} say nothing about the device's speed")
+    if not raw["warmup_stable"] and options.warmup is None and raw["unit"] == "ns":
         found.append("times had not settled when the warm-up ended")
     if options.cpus and not raw["pinned"]:
         found.append(f"the processors {options.cpus} were not granted")

@@ -50,6 +50,9 @@ class Bundle:
             bundle._check_files()
         return bundle
 
+    def __repr__(self) -> str:
+        return f"<Bundle {self.name} for {self.target_name} at {self.directory}>"
+
     @property
     def name(self) -> str:
         """The model's name, a C identifier."""

@@ -49,7 +49,8 @@ class Manifest:
     ``profile`` is the target profile as it was used, ``flags`` the compiler flags, ``sections`` the flash and RAM of
     the linked model by section, ``board`` the one it was linked for (bare metal only), ``programs`` maps run, bench
     and selftest to their files, ``states`` maps outputs of a streaming model to the inputs of
-    its next call.  ``files`` is filled in when the bundle is written.  Sizes are bytes.
+    its next call, ``stack_max`` bounds the stack of one inference (0 where the compiler does not tell).  ``files`` is
+    filled in when the bundle is written.  Sizes are bytes.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Manifest:
     arena_bytes: int
     arena_lower_bound: int
     weights_bytes: int
+    stack_max: int = 0
     board: str = ""
     profile: Mapping[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
@@ -130,7 +132,7 @@ def _checked(data: dict[str, Any], where: str) -> Manifest:
     return manifest
 
 
-_NUMBERS = ("macs", "parameters", "arena_bytes", "arena_lower_bound", "weights_bytes")
+_NUMBERS = ("macs", "parameters", "arena_bytes", "arena_lower_bound", "weights_bytes", "stack_max")
 
 
 def _port(row: Mapping[str, Any]) -> PortInfo:

@@ -105,9 +105,10 @@ def _write_html(file: Path, bundle: Bundle, result: BenchReport) -> None:
 def _print(result: BenchReport, html: Path | None) -> None:
     unit = "" if result.unit == "ns" else f", in {result.unit}"
     summary.print_line(f"{result.model} for {result.target} on {result.device} ({result.machine}){unit}")
-    headings = ("min", "median", "mean", "p90", "p99", "max", "stdev", "runs")
-    times = (result.minimum, result.median, result.mean, result.p90, result.p99, result.maximum, result.stdev)
-    print_table(headings, [(*(_time(time, result) for time in times), str(result.runs))], right=headings)
+    if result.unit == "ns":
+        headings = ("min", "median", "mean", "p90", "p99", "max", "stdev", "runs")
+        times = (result.minimum, result.median, result.mean, result.p90, result.p99, result.maximum, result.stdev)
+        print_table(headings, [(*(_time(time, result) for time in times), str(result.runs))], right=headings)
     summary.print_facts(_facts(result))
     if result.layers:
         _print_layers(result)
@@ -121,9 +122,11 @@ def _facts(result: BenchReport) -> list[tuple[str, str]]:
 
     emulated = " (emulated: not the speed of any device)" if result.emulated else ""
     speed = _speed(result.macs, result.median, result)
+    spread = f", {result.minimum:,} to {result.maximum:,}" if result.minimum != result.maximum else ""
     checks = {None: "not checked", True: "match the reference", False: "DO NOT match the reference"}
     error = f", largest error {result.output_max_error:.3g}" if result.output_max_error is not None else ""
     return [
+        (result.unit, f"{result.median:,} for one inference{spread}" if result.unit != "ns" else ""),
         ("speed", f"{speed} {_speed_unit(result)}{emulated}"),
         ("threads", str(result.threads) + (", pinned" if result.pinned else "")),
         (
@@ -131,8 +134,8 @@ def _facts(result: BenchReport) -> list[tuple[str, str]]:
             f"{format_size(result.peak_rss_bytes)} resident at most, of it {format_size(result.arena_bytes)} arena",
         ),
         ("outputs", checks[result.outputs_match] + error),
-        ("before", _conditions(result.before)),
-        ("after", _conditions(result.after)),
+        ("before", _conditions(result.before) if result.unit == "ns" else ""),
+        ("after", _conditions(result.after) if result.unit == "ns" else ""),
         ("governor", "performance during the run, then restored" if result.governor_set else ""),
     ]
 
@@ -180,5 +183,6 @@ def _print_layers(result: BenchReport) -> None:
         )
         for layer in result.layers
     ]
-    headings = ("layer", "kernel", "MACs", "median", "share", _speed_unit(result))
-    print_table(headings, rows, right=headings[2:])
+    median, speed = ("median", "GMAC/s") if result.unit == "ns" else ("count", "per MAC")
+    headings = ("layer", "kernel", "MACs", median, "share", speed)
+    print_table(headings, rows, right=headings[2:], shorten=headings[:2])

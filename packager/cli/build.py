@@ -48,10 +48,10 @@ def build(
     ] = "speed",
     threads: arguments.ThreadsOption = None,
     single_file: Annotated[
-        bool, typer.Option("--single-file", help="Also write the model as one .c and one .h, in single/.")
+        bool, typer.Option("--single-file", metavar="", help="Also write the model as one .c and one .h, in single/.")
     ] = False,
     selftest: Annotated[
-        bool, typer.Option("--selftest", help="Also build a program that checks stored inputs and outputs.")
+        bool, typer.Option("--selftest", metavar="", help="Also build a program that checks stored inputs and outputs.")
     ] = False,
     export: Annotated[
         list[str] | None,
@@ -62,6 +62,7 @@ def build(
     """Compile an ONNX model into a self-contained bundle for a target."""
     from packager import pipeline
 
+    _check_name(name)
     dims, states = arguments.parse_dims(dim), arguments.parse_states(state)
     profile, place = arguments.resolve_target(target, board, threads)
     with progress(quiet=json) as report:
@@ -83,6 +84,15 @@ def build(
         _print_summary(built, profile)
 
 
+def _check_name(name: str | None) -> None:
+    """A name that would be changed is refused: the C code is written against it."""
+    from codegen_c.names import model_prefix
+
+    if name is not None and model_prefix(name) != name:
+        what = f"'{name}' is no prefix of C names (lower case, no leading digit, no keyword): try {model_prefix(name)}"
+        raise typer.BadParameter(what, param_hint="--name")
+
+
 def _exports(given: Sequence[str] | None) -> tuple[str, ...]:
     from codegen_c.firmware import EXPORTS
 
@@ -102,9 +112,9 @@ def _print_json(built: Built) -> None:
 
 def _print_summary(built: Built, target: Target) -> None:
     manifest = built.bundle.manifest
-    calls = len(built.compiled.program.body)
+    program = built.compiled.program
     summary.print_line(f"{manifest.name} for {target.name}: {target.description}")
-    steps = f"{calls} kernel calls, {target.threads} thread{'s' if target.threads > 1 else ''}"
+    steps = f"{len(program.body)} kernel calls, {program.threads} thread{'s' if program.threads > 1 else ''}"
     summary.print_facts([("steps", steps), *summary.bundle_facts(manifest, target), summary.fused_fact(manifest.fused)])
     summary.show_warnings(manifest.warnings)
     where = summary.shell_quoted(_short(built.bundle.directory))

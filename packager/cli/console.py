@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
@@ -21,6 +21,9 @@ JsonFlag = Annotated[bool, typer.Option("--json", metavar="", help="Print one JS
 
 WIDTH_OF_FILES = 160
 """Columns of a table when the output is no terminal: lines are for grep, not for a screen."""
+NARROWEST = 10
+"""Columns that a name or a text keeps on the narrowest screen."""
+_GAP = 2
 SECONDS_BEFORE_A_LINE = 3.0
 
 
@@ -58,18 +61,66 @@ def show_warning(message: str) -> None:
     stderr().print(Text.assemble(("warning", "bold yellow"), ": ", message), soft_wrap=True)
 
 
-def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Print rows of plain text under headings; columns named in ``right`` hold numbers."""
+def print_table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    shorten: Sequence[str] = (),
+) -> None:
+    """Print rows of plain text under headings.
+
+    Columns named in ``right`` hold numbers, which never wrap.  Where a screen is too narrow, names in the columns
+    ``shorten`` lose their middle and other text wraps; in a file names are kept whole.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    cells = [list(row) for row in rows]
+    console = stdout()
+    names = [heading for heading in shorten if heading not in right]
+    others = [heading for heading in headings if heading not in right and heading not in names]
+    widths = {
+        heading: max(len(heading), *(len(row[column]) for row in cells), 0) if cells else len(heading)
+        for column, heading in enumerate(headings)
+    }
+    for group in (names if _is_screen(sys.stdout) else [], others):
+        _narrow(widths, group, console.width - _GAP * (len(headings) - 1))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for heading in headings:
-        table.add_column(heading, overflow="fold", justify="right" if heading in right else "left")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    stdout().print(table)
+        justify: Literal["left", "right"] = "right" if heading in right else "left"
+        table.add_column(
+            heading, overflow="fold", justify=justify, width=widths[heading], no_wrap=heading not in others
+        )
+    for row in cells:
+        shown = (
+            shortened(cell, widths[heading]) if heading in names else cell
+            for heading, cell in zip(headings, row, strict=True)
+        )
+        table.add_row(*map(Text, shown))
+    total = sum(widths.values()) + _GAP * (len(headings) - 1)
+    wide = _console(stderr=False, width=max(console.width, total))
+    wide.print()
+    wide.print(table)
+    wide.print()
+
+
+def shortened(text: str, width: int) -> str:
+    """``text`` with its middle left out where it is longer than ``width``: both ends of a node's name tell it apart."""
+    if len(text) <= width:
+        return text
+    tail = (width - 1) * 3 // 5
+    return f"{text[: max(width - 1 - tail, 0)]}\u2026{text[len(text) - tail :]}"
+
+
+def _narrow(widths: dict[str, int], columns: Sequence[str], room: int) -> None:
+    """Take from the widest of ``columns``, none below :data:`NARROWEST` or its heading, until all fit into ``room``."""
+    while sum(widths.values()) > room:
+        wide = [column for column in columns if widths[column] > max(NARROWEST, len(column))]
+        if not wide:
+            return
+        widths[max(wide, key=widths.__getitem__)] -= 1
 
 
 @contextlib.contextmanager
@@ -126,9 +177,14 @@ class _LinePrinter:
         self._timer.start()
 
 
-def _console(*, stderr: bool) -> Console:
+def _is_screen(stream: TextIO) -> bool:
+    """Whether lines have a width that somebody sees."""
+    return stream.isatty() or "COLUMNS" in os.environ
+
+
+def _console(*, stderr: bool, width: int | None = None) -> Console:
     from rich.console import Console
 
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else WIDTH_OF_FILES
+    if width is None and not _is_screen(sys.stderr if stderr else sys.stdout):
+        width = WIDTH_OF_FILES
     return Console(stderr=stderr, width=width, highlight=False)

@@ -64,7 +64,7 @@ def deploy(
     if json:
         emit_json(document("deploy", device=device, placed=placed, removed=remove, installed=present))
     elif list_:
-        _print(present)
+        _print(device, present)
     else:
         summary.print_line(f"{device}: {placed}" if placed else f"{device}: {remove} is removed")
 
@@ -83,8 +83,11 @@ def _install(path: Path, transport: SshTransport, report: Progress, *, keep: boo
     return install(bundle.directory, transport, progress=report)
 
 
-def _print(present: list[Installed]) -> None:
+def _print(device: str, present: list[Installed]) -> None:
     from packager.config.sizes import format_size
 
+    if not present:
+        summary.print_line(f"{device}: nothing is deployed")
+        return
     rows = [(entry.name, format_size(entry.bytes), entry.model_sha256[:12]) for entry in present]
     print_table(("name", "size", "model"), rows, right=("size",))

@@ -9,9 +9,10 @@ import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from packager import __version__
 from packager.cli import bench, build, deploy, doctor, inspect, new, ops, profiles, run, verify
@@ -20,8 +21,21 @@ from packager.errors import EdgepackError
 EXIT_PROBLEM = 1
 EXIT_BUG = 70
 
+
+class _Commands(TyperGroup):
+    """The commands; ``--help`` is shown as the flag it is."""
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]  # typer's click is private
+        command = super().get_command(ctx, cmd_name)
+        option = command.get_help_option(ctx) if command is not None else None
+        if option is not None:
+            option.metavar = ""
+        return command
+
+
 app = typer.Typer(
     name="edgepack",
+    cls=_Commands,
     help="ONNX model in, measured latency on the edge device out.",
     no_args_is_help=True,
     add_completion=False,

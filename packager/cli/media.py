@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import wave
 import zipfile
@@ -21,6 +22,13 @@ Array = npt.NDArray[np.generic]
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # colour type: samples per pixel
 _MOST_PIXELS = 1 << 26
+_FORMS = {
+    ".npy": "write it with numpy.save(file, array); objects and pickles are not read",
+    ".npz": "write it with numpy.savez(file, NAME=array, ...); objects and pickles are not read",
+    ".png": "pictures are 8-bit PNG, not interlaced, of exactly the input's size",
+    ".wav": "sounds are mono WAV with 16-bit samples",
+}
+"""The way out, by kind of file."""
 
 
 def read_inputs(given: Mapping[str, Path], ports: Sequence[PortInfo]) -> dict[str, Array]:
@@ -61,7 +69,8 @@ def _read(file: Path, port: PortInfo) -> Array:
         array = reader(file)
     except (OSError, ValueError, EOFError, wave.Error, zlib.error, struct.error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise VerifyError(Problem("EP0805", f"cannot read the input: {reason}", str(file))) from None
+        hint = _FORMS.get(file.suffix.lower(), "")
+        raise VerifyError(Problem("EP0805", f"cannot read the input: {reason}", str(file), hint)) from None
     return _fit(array, port, file)
 
 
@@ -74,7 +83,7 @@ def _read_npz(file: Path) -> dict[str, Array]:
         with np.load(file, allow_pickle=False) as archive:
             return {name: np.asarray(archive[name]) for name in archive.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise VerifyError(Problem("EP0805", f"cannot read the inputs: {error}", str(file))) from None
+        raise VerifyError(Problem("EP0805", f"cannot read the inputs: {error}", str(file), _FORMS[".npz"])) from None
 
 
 def _read_wav(file: Path) -> Array:
@@ -167,13 +176,15 @@ def _fit(array: Array, port: PortInfo, file: Path) -> Array:
     wanted = DType.of(port.dtype).numpy
     if array.size != np.prod(port.dims, dtype=np.int64):
         what = f"{list(array.shape)} does not fit input '{port.name}', which takes {list(port.dims)}"
-        raise VerifyError(Problem("EP0801", what, str(file)))
+        hint = f"write a file with {math.prod(port.dims):,} values; nothing is resized or cut"
+        raise VerifyError(Problem("EP0801", what, str(file), hint))
     made = array.reshape(port.dims)
     if made.dtype != wanted:
         converted = made.astype(wanted)
         if not np.can_cast(made.dtype, wanted, "same_kind") and not np.array_equal(converted, made):
             what = f"{made.dtype.name} values do not fit input '{port.name}', which takes {port.dtype}"
-            raise VerifyError(Problem("EP0801", what, str(file)))
+            hint = f"convert it first: numpy.save(file, array.astype('{port.dtype}'))"
+            raise VerifyError(Problem("EP0801", what, str(file), hint))
         made = converted
     return made
 

@@ -25,11 +25,18 @@ def ops(
 
     Operators that are not listed are still accepted when ONNX or the model defines them by a function of listed ones.
     """
+    from packager.config.schema import did_you_mean
+    from packager.errors import ModelError, Problem
     from packager.report.document import document
     from packager.report.operators import operators
 
     wanted = (name or "").lower()
-    rows = [row for row in operators() if wanted in row.name.lower()]
+    known = operators()
+    rows = [row for row in known if wanted in row.name.lower()]
+    if not rows:
+        near = did_you_mean(name or "", [row.name for row in known])
+        hint = near if near.startswith("did you mean") else "`edgepack ops` lists all"
+        raise ModelError(Problem("EP0203", f"no operator that can be compiled has '{name}' in its name", hint=hint))
     if json:
         emit_json(document("ops", operators=rows))
         return

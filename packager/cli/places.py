@@ -36,12 +36,17 @@ def bundle_of(
     """
     from packager import pipeline
     from packager.bundle.bundle import Bundle
+    from packager.errors import BundleError, Problem
 
     if arguments.is_bundle(path):
         if target or board or dims:
             raise typer.BadParameter("a bundle is already built: --target, --board and --dim are for models")
         yield Bundle.open(path)
         return
+    if not path.exists():
+        what = f"there is neither a bundle nor a model '{path}'"
+        hint = "give an ONNX file, or a directory that `edgepack build` made"
+        raise BundleError(Problem("EP0601", what, hint=hint))
     profile, place = arguments.resolve_target(target, board or _board_of(device), threads)
     with tempfile.TemporaryDirectory(prefix="edgepack-") as directory:
         out = Path(directory) / "bundle"

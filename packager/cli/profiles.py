@@ -62,7 +62,7 @@ def devices(name: NameArgument = None, *, json: JsonFlag = False) -> None:
     elif json:
         emit_json(document("devices", file=devices_file(), devices=list(known.values())))
     elif known:
-        print_table(("name", "address", "board", "launcher", "workdir"), [_device_row(each) for each in known.values()])
+        print_table(("name", "address", "board", "launcher"), [_device_row(each) for each in known.values()])
     else:
         text = (
             f"no devices: {devices_file()} does not exist or is empty; a device may also be given as user@host[:port]"
@@ -157,5 +157,4 @@ def _device_row(device: Device) -> tuple[str, ...]:
         f"{user}{device.host}{port}",
         device.board or "-",
         " ".join(device.launcher) or "-",
-        device.workdir,
     )

@@ -66,7 +66,8 @@ def run(
         ]
         emit_json(document("run", model=opened.name, target=opened.target_name, outputs=rows))
     else:
-        summary.print_facts((name, _text(array, written.get(name))) for name, array in outputs.items())
+        for name, array in outputs.items():
+            summary.print_line(f"{name}: {_text(array, written.get(name))}")
 
 
 def _files(given: list[str]) -> dict[str, Path]:

@@ -50,6 +50,7 @@ def bundle_facts(manifest: Manifest, target: Target | None = None) -> list[tuple
         ("parameters", format_count(manifest.parameters)),
         ("flash", _against(flash_bytes(manifest), budget.flash if budget else None)),
         ("RAM", _against(ram_bytes(manifest), budget.ram if budget else None)),
+        ("stack", f"{format_size(manifest.stack_max)} at most" if manifest.stack_max else ""),
         ("arena", f"{format_size(manifest.arena_bytes)}, {ratio:.2f}x its lower bound {format_size(bound)}"),
         ("inputs", "\n".join(map(_port, manifest.inputs))),
         ("outputs", "\n".join(map(_port, manifest.outputs))),

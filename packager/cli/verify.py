@@ -96,7 +96,6 @@ def _print(result: VerifyReport, bundle: Bundle, where: str) -> None:
     rows = [
         (
             output.name,
-            f"{output.dtype} {list(output.dims)}",
             f"{output.max_abs:.3g}",
             f"{output.max_rel:.3g}",
             str(output.max_ulp),
@@ -106,11 +105,11 @@ def _print(result: VerifyReport, bundle: Bundle, where: str) -> None:
         )
         for output in result.outputs
     ]
-    headings = ("output", "type", "max abs", "max rel", "ULP", "cosine", "top-1", "result")
-    print_table(headings, rows, right=("max abs", "max rel", "ULP", "cosine", "top-1"))
+    headings = ("output", "max abs", "max rel", "ULP", "cosine", "top-1", "result")
+    print_table(headings, rows, right=("max abs", "max rel", "ULP", "cosine", "top-1"), shorten=("output",))
     samples = f"{result.samples} sample{'s' if result.samples != 1 else ''}"
     verdict = "agrees" if result.passed else "DISAGREES"
     summary.print_line(
-        f"{bundle.name} for {bundle.target_name}, run on {where}, {verdict} with {result.reference} on {samples} "
+        f"{bundle.name} for {bundle.target_name}, run on {where}, {verdict} with {result.reference}, on {samples} "
         f"(rtol {result.tolerance.rtol:g}, atol {result.tolerance.atol:g} of the output's range)"
     )

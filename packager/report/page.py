@@ -83,6 +83,7 @@ def _read(file: Path) -> Mapping[str, Any]:
 def _facts(manifest: Manifest, bench: BenchReport | None) -> str:
     rows = [("multiply-accumulates", format_count(manifest.macs)), ("parameters", format_count(manifest.parameters))]
     rows += [("flash", format_size(flash_bytes(manifest))), ("RAM", format_size(ram_bytes(manifest)))]
+    rows += [("stack at most", format_size(manifest.stack_max))] if manifest.stack_max else []
     rows += [
         ("weights", format_size(manifest.weights_bytes)),
         ("arena", format_size(manifest.arena_bytes)),

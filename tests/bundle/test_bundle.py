@@ -56,6 +56,10 @@ def test_a_written_bundle_opens_with_the_same_manifest(tmp_path: Path) -> None:
     assert leftovers(tmp_path) == ["net-host"]
 
 
+def test_a_bundle_prints_as_one_short_line(tmp_path: Path) -> None:
+    assert repr(built(tmp_path / "net-host")) == f"<Bundle net for host at {tmp_path / 'net-host'}>"
+
+
 def test_equal_contents_give_equal_bytes(tmp_path: Path) -> None:
     one, two = built(tmp_path / "one"), write_bundle(tmp_path / "two", dict(reversed(FILES.items())), manifest())
     assert (one.directory / "manifest.json").read_bytes() == (two.directory / "manifest.json").read_bytes()

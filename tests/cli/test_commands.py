@@ -38,6 +38,41 @@ def test_build_says_what_a_person_wants_to_know(edgepack: Edgepack) -> None:
     assert Path("digits-host/report/report.html").is_file()
 
 
+def test_the_same_parameters_are_counted_everywhere(edgepack: Edgepack, built: Path) -> None:
+    counts = {edgepack("inspect", MODEL, "--json").json["model"]["parameters"]}
+    counts.add(edgepack("inspect", built, "--json").json["manifest"]["parameters"])
+    counts.add(edgepack("build", MODEL, "-t", "rpi4", "-o", "pi", "--json").json["manifest"]["parameters"])
+    assert len(counts) == 1
+
+
+def test_build_tells_the_threads_and_the_stack_of_the_program_it_made(edgepack: Edgepack, built: Path) -> None:
+    ran = edgepack("build", MODEL, "--threads", "2", "-o", "out")
+    manifest = json.loads(Path("out/manifest.json").read_text())
+    assert f"{manifest['profile']['threads']} thread" in ran.out
+    assert f"#define DIGITS_STACK_MAX {manifest['stack_max']}\n" in Path("out/include/digits_stack.h").read_text()
+    assert "at most" in next(line for line in edgepack("inspect", built).out.splitlines() if "stack" in line)
+
+
+def test_more_threads_than_a_program_has_is_refused_with_the_way_out(edgepack: Edgepack, built: Path) -> None:
+    ran = edgepack("bench", built, "--threads", "2", "--runs", "1", "--json")
+    assert ran.code == 1
+    (problem,) = ran.json["problems"]
+    assert problem["code"] == "EP0720"
+    assert "--threads 2" in problem["hint"]
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_reports_fit_a_terminal(edgepack: Edgepack, built: Path, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = edgepack("bench", built, "--runs", 5, "--warmup", 1, "--per-layer").out
+    table = out[out.index("layer") :].splitlines()
+    assert len([line for line in table if "%" in line]) == len([line for line in table[2:] if line.strip()])
+    assert max(map(len, table)) <= columns
+    verified = edgepack("verify", built).out
+    assert "probabilities" in verified
+    assert "1.000000000" in verified
+
+
 def test_build_as_json_has_the_manifest_and_the_memory_plan(edgepack: Edgepack) -> None:
     document = edgepack("build", MODEL, "--threads", "1", "-o", "out", "--name", "net", "--json").json
     manifest = json.loads(Path("out/manifest.json").read_text())
@@ -171,6 +206,7 @@ def test_inspect_shows_what_is_not_supported_and_what_has_to_be_given(edgepack: 
         ("build", MODEL, "--dim", "batch=0"),
         ("build", MODEL, "--dim", "a=1", "--dim", "a=2"),
         ("build", MODEL, "--optimize", "magic"),
+        ("build", MODEL, "--name", "9bad-name"),
         ("build",),
         ("verify", MODEL, "--inputs", "random:x"),
         ("run", "bundle"),
@@ -196,8 +232,9 @@ def test_a_bundle_takes_no_target(edgepack: Edgepack, built: Path) -> None:
         (("build", "none.onnx"), "EP0101"),
         (("build", MODEL, "--target", "rpi6"), "EP0301"),
         (("build", MODEL, "--board", "rpi"), "EP0301"),
+        (("verify", "nosuch"), "EP0601"),
         (("build", MODEL, "--target", "wasm32-wasi", "--threads", "2"), "EP0304"),
-        (("run", "none", "--input", "x.npy"), "EP0101"),
+        (("run", "none", "--input", "x.npy"), "EP0601"),
         (("bench", MODEL, "--device", "a b"), "EP0311"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(Path(word).name for word in value),
@@ -224,6 +261,10 @@ def test_emulated_instructions_are_never_called_time(edgepack: Edgepack) -> None
     assert ran.code == 0, ran.err
     assert ", in instructions" in ran.out
     assert "instructions/MAC (emulated" in ran.out
+    assert "for one inference" in ran.out
+    assert not [word for word in ("p99", "stdev", "load ") if word in ran.out]
+    assert "settled" not in ran.err
+    assert "busy" not in ran.err
     assert "GMAC/s" not in ran.out
     assert " ms" not in ran.out
     assert "match the reference" in ran.out
