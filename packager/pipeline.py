@@ -272,6 +272,7 @@ def bench(
     from packager.bundle.tensors import pack, unpack
     from packager.verify.verify import Reference, check_outputs, first_call, random_feeds
 
+    _check_threads(bundle, options)
     model = first_call(onnx.load(bundle.directory / MODEL_FILE), bundle.manifest.states)
     chosen = feeds or random_feeds(model, 1, 0)[0]
 
@@ -291,6 +292,18 @@ def bench(
         timeout=timeout,
         progress=progress,
     )
+
+
+def _check_threads(bundle: Bundle, options: BenchOptions | None) -> None:
+    """DeviceError when more threads are asked for than the program knows of."""
+    from packager.errors import DeviceError, Problem
+
+    wanted = options.threads if options else None
+    if wanted is None or wanted == 1 or bundle.target().threads > 1:
+        return
+    what = f"the program runs on one thread, not on {wanted}"
+    hint = f"build it with --threads {wanted}; a model without a step worth sharing always runs on one"
+    raise DeviceError(Problem("EP0720", what, str(bundle.directory), hint))
 
 
 def transport_of(bundle: Bundle) -> Transport:

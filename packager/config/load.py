@@ -63,6 +63,14 @@ def load_board(name_or_path: str | Path) -> Board:
     return validate(Board, _with_absolute_paths(document, ("startup", "linker_script")))
 
 
+def key_position(kind: Kind, name: str, key: str) -> str:
+    """``file:line`` where the profile called ``name``, or one that it extends, says ``key``; empty when none does."""
+    for file in _candidates(kind, name):
+        document = _merged(kind, file, ())
+        return str(document.position((key,))) if key in document.data else ""
+    return ""
+
+
 def devices_file() -> Path:
     """Where a person's devices are listed."""
     return config_directory() / "devices.yaml"
@@ -110,7 +118,13 @@ def _locate(kind: Kind, name_or_path: str | Path) -> Path:
     for file in _candidates(kind, text):
         return file
     known = [found.name for found in available(kind)]
-    hint = f"{did_you_mean(text, known)} `edgepack {kind}` lists them".strip()
+    other: Kind = "boards" if kind == "targets" else "targets"
+    if any(True for _ in _candidates(other, text)):
+        hint = f"'{text}' is a {other[:-1]}: write `--{other[:-1]} {text}`"
+    else:
+        near = did_you_mean(text, known)
+        listed = f"`edgepack {kind}` lists them"
+        hint = f"{near} {listed}" if near.endswith("?") else f"{near}; {listed}" if near else listed
     raise ConfigError(Problem("EP0301", f"there is no {kind[:-1]} '{text}'", hint=hint))
 
 

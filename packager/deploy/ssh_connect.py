@@ -14,7 +14,9 @@ from typing import Any
 import paramiko
 
 from packager.config.device import Device
-from packager.errors import DeviceError, Problem
+from packager.config.load import devices_file, load_devices
+from packager.config.schema import did_you_mean
+from packager.errors import ConfigError, DeviceError, EdgepackError, Problem
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,24 @@ class _AcceptNew(paramiko.MissingHostKeyPolicy):
             file.write(f"{hostname} {key.get_name()} {key.get_base64()}\n")
 
 
+def _unresolved(device: Device, error: socket.gaierror, where: str) -> EdgepackError:
+    """A bare word that is no host was most likely meant as a name of devices.yaml."""
+    if any(sign in device.name for sign in ".@:"):
+        hint = "check the spelling and that this machine is on the device's network; an address works without a name"
+        return DeviceError(Problem("EP0701", f"the host name does not resolve: {error.strerror}", where, hint))
+    known = load_devices()
+    if device.name in known:
+        hint = f"'{device.name}' in {devices_file()} has the host '{device.host}': check it, or write an address"
+        return DeviceError(Problem("EP0701", f"the host name does not resolve: {error.strerror}", where, hint))
+    near = did_you_mean(device.name, known)
+    hint = near or f"write user@host[:port], or describe the device in {devices_file()}"
+    what = f"'{device.name}' is neither a device of devices.yaml nor a host that this machine finds"
+    return ConfigError(Problem("EP0311", what, hint=hint))
+
+
 @contextlib.contextmanager
-def connection_errors(where: str) -> Iterator[None]:
-    """Turn what goes wrong on the way into one DeviceError."""
+def connection_errors(where: str, device: Device | None = None) -> Iterator[None]:
+    """Turn what goes wrong on the way into one DeviceError; ConfigError for a ``device`` that is no host's name."""
     try:
         yield
     except paramiko.BadHostKeyException as error:
@@ -110,6 +127,8 @@ def connection_errors(where: str) -> Iterator[None]:
         hint = "check the user name; load the key into ssh-agent or name it as identity_file in devices.yaml"
         raise DeviceError(Problem("EP0711", f"login was refused: {error}", where, hint)) from None
     except socket.gaierror as error:
+        if device is not None:
+            raise _unresolved(device, error, where) from None
         raise DeviceError(Problem("EP0701", f"the host name does not resolve: {error.strerror}", where)) from None
     except TimeoutError:
         hint = "is it switched on and on this network? connect_timeout in devices.yaml sets how long to wait"
@@ -140,7 +159,7 @@ def connect(device: Device, *, accept_new_host_key: bool = False) -> paramiko.SS
     missing = [key for key in keys if device.identity_file and not Path(key).is_file()]
     if missing:
         raise DeviceError(Problem("EP0711", f"the key file {missing[0]} does not exist", place.text))
-    with connection_errors(place.text):
+    with connection_errors(place.text, device):
         sock = paramiko.ProxyCommand(place.proxy_command) if place.proxy_command else None
         try:
             client.connect(

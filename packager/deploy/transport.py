@@ -77,7 +77,9 @@ def check_ok(done: Completed, what: str, where: str) -> Completed:
     if done.exit_code == 126 or b"Exec format error" in done.stderr:
         raise wrong_architecture(what, where, done)
     ended = f"signal {-done.exit_code}" if done.exit_code < 0 else f"exit code {done.exit_code}"
-    raise DeviceError(Problem("EP0720", f"{what} failed with {ended}: {done.error_text or 'no message'}", where))
+    hint = "memory or the launcher may be short there; `edgepack verify` runs the same model without a device"
+    text = f"{what} failed with {ended}: {done.error_text or 'no message'}"
+    raise DeviceError(Problem("EP0720", text, where, hint if done.exit_code < 0 or not done.error_text else ""))
 
 
 def wrong_architecture(what: str, where: str, done: Completed) -> DeviceError:

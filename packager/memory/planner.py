@@ -49,7 +49,10 @@ def _check_sizes(program: Program) -> None:
     for buffer in program.buffers:
         where = f"tensor '{buffer.name}', shape {list(buffer.shape)}"
         if any(extent < 0 for extent in buffer.shape):
-            raise ModelError(Problem("EP0213", "a dimension is negative: a window or slice exceeds its input", where))
+            what = "a dimension is negative: a window or slice exceeds its input"
+            raise ModelError(
+                Problem("EP0213", what, where, "give the model a larger input: a larger --dim, or export it so")
+            )
         if buffer.stored_bytes > _LARGEST:
             problems.append(Problem("EP0402", f"a tensor needs {buffer.stored_bytes:,} bytes", where, _SHAPES_HINT))
     if problems:

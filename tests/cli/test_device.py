@@ -74,6 +74,7 @@ def test_a_bundle_is_deployed_listed_and_removed(edgepack: Edgepack, bundle: Pat
     assert "digits-rpi4" in edgepack("deploy", "--device", pi, "--list").out
     assert edgepack("deploy", "--device", pi, "--remove", "digits-rpi4", "--json").json["installed"] == []
     assert not Path(placed).exists()
+    assert "nothing is deployed" in edgepack("deploy", "--device", pi, "--list").out
 
 
 def test_a_bundle_of_another_architecture_is_refused(edgepack: Edgepack, pi: str, sshd: Server) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +56,37 @@ def test_an_error_is_one_line_what_one_line_hint_and_exit_code_1(edgepack: Edgep
         "error[EP0301]: there is no target 'rpi44'",
         "  hint: did you mean 'rpi4'? `edgepack targets` lists them",
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("build", "x.onnx", "--board", "rpi4"), "'rpi4' is a target: write `--target rpi4`"),
+        (("build", "x.onnx", "--target", "raspberry-pi-4b"), "write `--board raspberry-pi-4b`"),
+        (("targets", "zzzz"), "x86_64-linux-avx512; `edgepack targets` lists them"),
+        (("ops", "Convv"), "did you mean 'Conv'?"),
+        (("ops", "zzzz"), "`edgepack ops` lists all"),
+    ],
+)
+def test_a_name_that_is_none_comes_with_the_way_out(edgepack: Edgepack, arguments: tuple[str, ...], hint: str) -> None:
+    ran = edgepack(*arguments)
+    assert ran.code == 1
+    assert hint in ran.err
+
+
+def test_a_misspelt_device_is_not_taken_for_a_host(edgepack: Edgepack) -> None:
+    file = Path("config/edgepack/devices.yaml")
+    file.parent.mkdir(parents=True)
+    file.write_text("schema: 1\ndevices:\n  kitchen: {host: 10.0.0.7}\n")
+    ran = edgepack("deploy", "--device", "kitchne", "--list")
+    assert ran.code == 1
+    assert "error[EP0311]: 'kitchne' is neither" in ran.err
+    assert "did you mean 'kitchen'?" in ran.err
+
+
+def test_flags_are_shown_without_a_value(edgepack: Edgepack) -> None:
+    for command in ("build", "bench", "deploy", "inspect"):
+        assert "<bool>" not in edgepack(command, "--help").out
 
 
 def test_with_json_an_error_is_a_document_too(edgepack: Edgepack) -> None:
