@@ -73,6 +73,7 @@ def build(
     dims: Mapping[str, int] | None = None,
     states: Mapping[str, str] | None = None,
     name: str | None = None,
+    threads: int | None = None,
     optimize: str = "speed",
     single_file: bool = False,
     selftest: bool = False,
@@ -83,7 +84,8 @@ def build(
 
     ``out`` defaults to ``<name>-<target>`` in the current directory; an older bundle there is replaced.  ``dims`` gives
     dynamic dimensions their values, ``{"batch": 1}``.  ``states`` makes outputs of a streaming model the inputs of its
-    next call, ``{"h_out": "h_in"}``; neither is a port then.  ``optimize`` is ``speed``, ``size`` or ``ram``.
+    next call, ``{"h_out": "h_in"}``; neither is a port then.  ``threads`` of one inference default to the target's.
+    ``optimize`` is ``speed``, ``size`` or ``ram``.
     ``single_file`` adds the model as one ``.c`` and one ``.h``, ``selftest`` a program that checks itself, ``exports``
     the package files of frameworks: ``zephyr``, ``platformio``, ``esp-idf``.
     Raises ModelError, ConfigError, BudgetError, BuildError, BundleError.
@@ -92,9 +94,10 @@ def build(
     from packager.config.load import load_board, load_target
 
     source = model if not isinstance(model, str | os.PathLike) else Path(model)
+    profile = load_target(target)
     built = pipeline.build(
         source,
-        load_target(target),
+        profile.with_threads(threads) if threads else profile,
         Path(out) if out is not None else None,
         board=load_board(board) if board else None,
         dims=dims or {},
@@ -174,6 +177,11 @@ def bench(
         return pipeline.bench(
             _bundle(bundle), transport=transport, options=options, feeds=feeds, check=check, progress=progress
         )
+
+
+def __dir__() -> list[str]:
+    """The public names alone."""
+    return sorted(__all__)
 
 
 def _bundle(bundle: Bundle | PathLike) -> Bundle:
