@@ -30,5 +30,5 @@ def emit(program: Program, *, embed: EmbedStyle) -> dict[str, bytes]:
         f"include/{prefix}.h": header(program, prefix, ids, len(blob.data)).encode(),
         f"src/{prefix}.c": SourcePrinter(program, prefix, ids, blob).print().encode(),
         **weight_files(prefix, blob, program.arena_align, embed),
-        **firmware_files(prefix, blob, program.arena_align, embed, program.threads),
+        **firmware_files(prefix, blob, program.arena_align, embed, program),
     }

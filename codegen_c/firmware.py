@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 from codegen_c.c_header import API_VERSION
 from codegen_c.embed import EmbedStyle
+from codegen_c.vectors import WIDE_VECTORS
 from codegen_c.weights import WeightBlob, weight_files
+from packager.program import Program
 
 FLAGS = "-O3 -ffp-contract=fast -fno-math-errno -fno-strict-aliasing -ffunction-sections -fdata-sections"
 """What the model is compiled with there; the processor is the project's to name."""
@@ -18,7 +20,7 @@ EXPORTS = ("zephyr", "platformio", "esp-idf")
 _CPU_HELP = "flags that select the processor the model was generated for, such as -march=x86-64-v3 or -mcpu=cortex-m7"
 
 
-def firmware_files(prefix: str, blob: WeightBlob, align: int, style: EmbedStyle, threads: int) -> dict[str, bytes]:
+def firmware_files(prefix: str, blob: WeightBlob, align: int, style: EmbedStyle, program: Program) -> dict[str, bytes]:
     """``Makefile``, ``CMakeLists.txt`` and, where the bundle's own weights need ``#embed``, an assembler file instead.
 
     gcc before 15 has no ``#embed``; every gcc and clang for ELF targets assembles ``.incbin``.
@@ -30,13 +32,17 @@ def firmware_files(prefix: str, blob: WeightBlob, align: int, style: EmbedStyle,
         weights = f"firmware/{prefix}_weights.S"
         assembler = weight_files(prefix, blob, align, EmbedStyle.INCBIN)[f"src/{prefix}_weights.S"]
         files[weights] = assembler
-    support = ["runtime/src/ep_status.c", f"runtime/src/{'ep_pool_posix' if threads > 1 else 'ep_parallel_serial'}.c"]
-    files["Makefile"] = _makefile(prefix, weights, binary, support).encode()
-    files["CMakeLists.txt"] = _cmake(prefix, weights, binary, support).encode()
+    support = [
+        "runtime/src/ep_status.c",
+        f"runtime/src/{'ep_pool_posix' if program.threads > 1 else 'ep_parallel_serial'}.c",
+    ]
+    cpu = WIDE_VECTORS[program.lanes][1] if program.lanes in WIDE_VECTORS else ""
+    files["Makefile"] = _makefile(prefix, weights, binary, support, cpu).encode()
+    files["CMakeLists.txt"] = _cmake(prefix, weights, binary, support, cpu).encode()
     return files
 
 
-def _makefile(prefix: str, weights: str, binary: str, support: list[str]) -> str:
+def _makefile(prefix: str, weights: str, binary: str, support: list[str], cpu: str) -> str:
     sources = [f"src/{prefix}.c", weights, *support]
     objects = [f"$(BUILD)/{source.rpartition('/')[2].rpartition('.')[0]}.o" for source in sources]
     lines = [
@@ -44,7 +50,7 @@ def _makefile(prefix: str, weights: str, binary: str, support: list[str]) -> str
         f"# EDGEPACK_CPU_FLAGS: {_CPU_HELP}",
         "AR ?= ar",
         "BUILD ?= build",
-        "EDGEPACK_CPU_FLAGS ?=",
+        f"EDGEPACK_CPU_FLAGS ?= {cpu}".rstrip(),
         f"override CFLAGS += $(EDGEPACK_CPU_FLAGS) {FLAGS}",
         "override CPPFLAGS += -Iinclude -Iruntime/include",
         "",
@@ -62,7 +68,7 @@ def _makefile(prefix: str, weights: str, binary: str, support: list[str]) -> str
     return "\n".join([*lines, "clean:", "\trm -rf $(BUILD)", "", ".PHONY: clean", ""])
 
 
-def _cmake(prefix: str, weights: str, binary: str, support: list[str]) -> str:
+def _cmake(prefix: str, weights: str, binary: str, support: list[str], cpu: str) -> str:
     lines = [
         f"# A static library target `{prefix}`; use it with add_subdirectory() and target_link_libraries().",
         "# It is an ESP-IDF component and a Zephyr module as well; these know the processor themselves.",
@@ -71,7 +77,9 @@ def _cmake(prefix: str, weights: str, binary: str, support: list[str]) -> str:
         "set(EDGEPACK_SOURCES",
         *(f"  {source}" for source in (f"src/{prefix}.c", weights, *support)),
         ")",
-        f'set(EDGEPACK_CPU_FLAGS "" CACHE STRING "{_CPU_HELP}")',
+        "if(NOT DEFINED EDGEPACK_CPU_FLAGS)",
+        f'  set(EDGEPACK_CPU_FLAGS "{cpu}" CACHE STRING "{_CPU_HELP}")',
+        "endif()",
         'separate_arguments(EDGEPACK_FLAGS UNIX_COMMAND "${EDGEPACK_CPU_FLAGS} ' + FLAGS + '")',
         "",
         "if(ESP_PLATFORM)",

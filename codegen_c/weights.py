@@ -58,12 +58,18 @@ def weight_files(prefix: str, blob: WeightBlob, align: int, style: EmbedStyle) -
         "",
     ]
     if style is EmbedStyle.EMBED:
+        head += [
+            "#if !defined(__has_embed)",
+            f'#error "this compiler has no #embed: compile firmware/{prefix}_weights.S instead of this file"',
+            "#endif",
+        ]
         head += ["#if defined(__clang__)", '#pragma clang diagnostic ignored "-Wc23-extensions"', "#endif", ""]
     head.append(
         f"EP_WEIGHTS_SECTION EP_ALIGNED({align}) const uint8_t {prefix}_weights[{prefix.upper()}_WEIGHTS_SIZE] = {{"
     )
     if style is EmbedStyle.EMBED:
-        rows, files = [f'#embed "../{binary}"'], {binary: blob.data}
+        rows = ["#if defined(__has_embed)", f'#embed "../{binary}"', "#endif"]
+        files = {binary: blob.data}
     else:
         rows, files = list(byte_rows(blob.data)), {}
     return {f"src/{prefix}_weights.c": "\n".join([*head, *rows, "};", ""]).encode(), **files}

@@ -60,11 +60,44 @@ def test_make_builds_the_library_with_gcc(style: EmbedStyle, tmp_path: Path) -> 
     np.testing.assert_allclose(run_with(directory / f"build/lib{name}.a", directory, name), (X @ WEIGHTS)[0], rtol=1e-6)
 
 
-def test_make_without_the_processors_flags_is_refused_by_the_source(tmp_path: Path) -> None:
+def test_make_knows_the_flags_the_vectors_need(tmp_path: Path) -> None:
     directory = bundle(tmp_path, EmbedStyle.EMBED)
-    result = subprocess.run(["make", "-s", "CC=gcc"], cwd=directory, capture_output=True, text=True, check=False)
+    name = model_name(directory)
+    subprocess.run(["make", "-s", "CC=gcc"], cwd=directory, check=True)
+    np.testing.assert_allclose(run_with(directory / f"build/lib{name}.a", directory, name), (X @ WEIGHTS)[0], rtol=1e-6)
+
+
+def test_flags_without_the_vectors_are_refused_by_the_source(tmp_path: Path) -> None:
+    directory = bundle(tmp_path, EmbedStyle.EMBED)
+    command = ["make", "-s", "CC=gcc", "EDGEPACK_CPU_FLAGS=-march=x86-64"]
+    result = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
     assert result.returncode != 0
-    assert "specialised for 8 float lanes" in result.stderr
+    assert "compile with -march=x86-64-v3" in result.stderr
+
+
+def test_a_compiler_without_embed_is_told_about_the_assembler_file(tmp_path: Path) -> None:
+    directory = bundle(tmp_path, EmbedStyle.EMBED)
+    name = model_name(directory)
+    command = ["gcc", "-Iinclude", "-Iruntime/include", "-c", f"src/{name}_weights.c"]
+    result = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    assert result.returncode != 0
+    assert f"firmware/{name}_weights.S" in result.stderr
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+def test_a_project_gives_the_processors_flags_before_adding_the_bundle(tmp_path: Path) -> None:
+    directory = bundle(tmp_path / "bundle", EmbedStyle.EMBED)
+    project = tmp_path / "project"
+    project.mkdir()
+    lines = [
+        "cmake_minimum_required(VERSION 3.16)",
+        "project(firmware C)",
+        f'set(EDGEPACK_CPU_FLAGS "{CPU}")',
+        f"add_subdirectory({directory} bundle)",
+    ]
+    (project / "CMakeLists.txt").write_text("\n".join(lines))
+    for command in (["cmake", "-S", ".", "-B", "out", "-DCMAKE_C_COMPILER=gcc"], ["cmake", "--build", "out"]):
+        subprocess.run(command, cwd=project, check=True, capture_output=True)
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")

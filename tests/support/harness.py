@@ -36,8 +36,8 @@ WARNINGS = (
 ).split()
 
 ISAS = {
-    "scalar": (Isa("scalar", 1, 16), ["-DEP_F32_LANES=1"]),
-    "sse": (Isa("sse", 4, 16), ["-DEP_F32_LANES=4"]),
+    "scalar": (Isa("scalar", 1, 16), []),
+    "sse": (Isa("sse", 4, 16), []),
     "avx2": (Isa("avx2", 8, 16), ["-march=x86-64-v3"]),
     "avx512": (Isa("avx512", 16, 32), ["-march=x86-64-v4", "-mprefer-vector-width=512"]),
 }
