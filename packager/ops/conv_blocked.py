@@ -136,7 +136,8 @@ def _plan(ctx: LoweringContext, conv: ConvOperands, shape: ConvGeometry) -> _Pla
     rows, columns = shape.outputs
     touched = _touched(shape) if border else (0, 0)
     work = ConvWork(rows, columns, -(-group_oc // width), steps, multi_row=not border, border=touched)
-    pointwise = {*shape.kernel, *shape.strides} == {1} and not border and not any(shape.pads)
+    same_plane = shape.inputs == shape.outputs and not border and not any(shape.pads)
+    pointwise = {*shape.kernel, *shape.strides} == {1} and same_plane
     if pointwise and all(side.contiguous(columns) for side in (x, y, r)):
         shape, x, y, r = _flatten(shape, x, y, r, flattened(work, ctx.isa, width))
         work = replace(work, rows=shape.outputs[0], columns=shape.outputs[1])

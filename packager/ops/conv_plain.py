@@ -107,7 +107,7 @@ def _at_border(shape: ConvGeometry) -> int:
 
 def _as_one_row(shape: ConvGeometry) -> ConvGeometry:
     """A 1x1 convolution without padding sees the whole plane as one row."""
-    if {*shape.kernel, *shape.strides} != {1} or any(shape.pads):
+    if {*shape.kernel, *shape.strides} != {1} or any(shape.pads) or shape.inputs != shape.outputs:
         return shape
     row = (1, 1, math.prod(shape.outputs))
     ones, zeros = (1, 1, 1), (0, 0, 0)

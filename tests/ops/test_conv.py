@@ -21,6 +21,8 @@ FORMS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "image with two in the batch": ((2, 3, 17, 15), (24, 3, 3, 3), {"pads": [1, 1, 1, 1], "strides": [2, 2]}),
     "wide first layer": ((1, 1, 20, 61), (16, 1, 7, 7), {"pads": [3, 3, 3, 3], "strides": [2, 2]}),
     "1x1": ((1, 40, 13, 17), (20, 40, 1, 1), {}),
+    "1x1, padding at the end": ((1, 3, 5, 7), (4, 3, 1, 1), {"pads": [0, 0, 2, 2]}),
+    "1x1, padding at the end, blocks": ((1, 32, 5, 7), (16, 32, 1, 1), {"pads": [0, 0, 2, 1]}),
     "1x1 with stride": ((1, 64, 9, 9), (128, 64, 1, 1), {"strides": [2, 2]}),
     "channels no block divides": ((1, 37, 10, 10), (21, 37, 3, 3), {"pads": [1, 1, 1, 1]}),
     "ragged input block": ((1, 36, 8, 8), (34, 36, 3, 3), {}),
