@@ -28,7 +28,7 @@ def test_the_installed_wheel_builds_and_runs_a_model_from_another_directory(tmp_
     home = tmp_path / "venv"
     venv.create(home, with_pip=True)
     python = home / "bin/python"
-    pip = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"]
+    pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"]
     assert run(*pip, wheel, cwd=tmp_path).returncode == 0
     # the dependencies are this environment's, behind the venv's own packages on the path
     [site] = (home / "lib").glob("python*/site-packages")
