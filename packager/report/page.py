@@ -12,8 +12,10 @@ from packager.bench.report import BenchReport
 from packager.bundle.bundle import Bundle
 from packager.bundle.manifest import Manifest
 from packager.config.sizes import format_size
+from packager.report.bars import CSS as BARS_CSS
+from packager.report.bars import Bar, bars
 from packager.report.footprint import flash_bytes, ram_bytes
-from packager.report.svg import Bar, Point, Rectangle, arena, bars, histogram, scatter
+from packager.report.svg import Point, Rectangle, arena, histogram, roofline
 from packager.report.units import format_count, format_time
 
 MOST_BARS = 60
@@ -32,13 +34,16 @@ dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr))
 dt { color: var(--soft); font-size: .85rem; } dd { margin: 0; font-size: 1.15rem; font-variant-numeric: tabular-nums; }
 table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem 1.2rem .15rem 0;
   border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
-svg { width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink); } svg .amount { fill: var(--soft); }
-.bar { fill: var(--bar); } .peak { fill: var(--line); } .bound { stroke: #d1483a; stroke-dasharray: 6 4; }
+.chart { overflow-x: auto; } svg text { font-size: 12px; fill: var(--ink); } svg .amount { fill: var(--soft); }
+.bar { fill: var(--bar); } .rest { fill: #d18f2f; } .peak { fill: var(--line); }
+.bound { stroke: #d1483a; stroke-dasharray: 6 4; }
 .tensor { stroke: var(--page); stroke-width: .5; fill-opacity: .85; }
 .t0 { fill: #2f7fd1; } .t1 { fill: #3aa387; } .t2 { fill: #d18f2f; } .t3 { fill: #8b6bd1; } .t4 { fill: #c45a86; }
-.t5 { fill: #6f8f3a; } .grid { stroke: var(--line); }
+.t5 { fill: #6f8f3a; } svg .inside { fill: #fff; pointer-events: none; } .roof { stroke: #d1483a; }
+.grid { stroke: var(--line); }
 .point { fill: var(--bar); fill-opacity: .55; stroke: var(--bar); }
 .warning { border-left: 3px solid #d18f2f; padding-left: .7rem; }
+@media print { .chart svg { width: 100%; height: auto; } * { print-color-adjust: exact; } }
 """
 
 
@@ -56,7 +61,7 @@ def page(bundle: Bundle, bench: BenchReport | None = None) -> str:
         "".join(f'<p class="warning">{escape(text)}</p>' for text in warnings),
         _times(bench, steps),
         _roofline(bench, steps),
-        _memory(memory),
+        _memory(memory, steps),
         _weights(steps),
         _samples(bench),
         _conditions(bench),
@@ -65,7 +70,8 @@ def page(bundle: Bundle, bench: BenchReport | None = None) -> str:
     title = f"{manifest.name} on {bench.device if bench else manifest.target}"
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_CSS}</style></head><body>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<style>{_CSS}{BARS_CSS}</style></head><body>"
         f"<h1>{escape(manifest.name)}</h1>"
         f'<p class="sub">target {escape(manifest.target)}, edgepack {escape(manifest.edgepack)}, '
         f"model sha256 {escape(manifest.model_sha256[:12])}</p>{''.join(sections)}</body></html>\n"
@@ -137,28 +143,33 @@ def _roofline(bench: BenchReport | None, steps: Sequence[Mapping[str, Any]]) -> 
                 f"{layer.source}: {intensity:.3g} MAC/byte, {speed:.3g} GMAC/s, {layer.median / total:.1%} of the time"
             )
             points.append(Point(label, intensity, speed, layer.median / total))
-    drawn = scatter(points, across="MACs for each byte moved", up="GMAC/s")
-    note = "Each circle is a layer, its area the share of the time. Low on the left: waiting for memory."
+    drawn = roofline(points, across="MACs for each byte moved", up="GMAC/s")
+    note = (
+        "Each circle is a layer, its area the share of the time. The lines are the best that layers of this model "
+        "reached, not the machine's limits: one near the slanted one waits for memory, near the flat one computes."
+    )
     return f'<h2>Roofline</h2><p class="note">{note}</p>{drawn}' if drawn else ""
 
 
-def _memory(memory: Mapping[str, Any]) -> str:
+def _memory(memory: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> str:
     if not memory.get("placements"):
         return ""
     rectangles = [
         Rectangle(row["name"], row["first"], row["last"], row["offset"], row["bytes"]) for row in memory["placements"]
     ]
+    last = max(rectangle.last for rectangle in rectangles)  # where outputs are read
+    names = ["start", *(str(step["source"]) for step in steps)][: last + 1]
+    names += ["end" if step == last else f"step {step}" for step in range(len(names), last + 1)]
     drawn = arena(
         rectangles,
-        steps=1 + max(rectangle.last for rectangle in rectangles),  # the last step is where outputs are read
+        names=names,
         size=memory["arena_bytes"],
         lower_bound=memory["lower_bound"],
         peak_step=memory["peak_step"],
     )
     note = (
         "Each rectangle is a tensor: how long it lives (left to right) and where it lies (bottom to top). "
-        "The dashed line is the lower bound, the largest set of tensors alive at once, "
-        f"at {memory['peak_source'] or 'the start'}."
+        f"The lower bound is the largest set of tensors alive at once, at {memory['peak_source'] or 'the start'}."
     )
     return f'<h2>Memory over time</h2><p class="note">{escape(note)}</p>{drawn}'
 

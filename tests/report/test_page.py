@@ -21,6 +21,7 @@ from packager.program import Buffer, Constant, DType, Kernel, KernelCall, Progra
 from packager.report.document import document, plain
 from packager.report.layers import build_document, steps_of
 from packager.report.page import MOST_BARS, page
+from packager.report.svg import ACROSS, BINS, TOP, histogram
 from packager.report.units import format_count, format_time
 
 HOSTILE = "<script>alert('x')</script>&\"]]>"
@@ -136,9 +137,9 @@ def test_every_tensor_of_the_arena_is_a_rectangle_where_the_plan_says(tmp_path: 
     assert len(tensors) == len(PLACEMENTS)
     widths = [float(attrs["width"] or 0) for attrs in tensors]
     heights = [float(attrs["height"] or 0) for attrs in tensors]
-    assert widths[0] == widths[1] == 640, "two of three steps of 960"
+    assert widths[0] == widths[1] == pytest.approx(ACROSS * 2 / 3, abs=0.01), "two of three steps"
     assert heights[0] == pytest.approx(2 * heights[1], rel=1e-3)
-    assert float(tensors[1]["y"] or -1) == pytest.approx(0, abs=0.01), "the upper one ends at the top"
+    assert float(tensors[1]["y"] or -1) == pytest.approx(TOP, abs=0.01), "the upper one ends at the top"
 
 
 def test_layers_show_arithmetic_until_time_was_measured(tmp_path: Path) -> None:
@@ -163,6 +164,42 @@ def test_the_roofline_places_layers_by_intensity_and_speed(tmp_path: Path) -> No
     assert "10 MAC/byte, 120 GMAC/s" in text
     assert "Roofline" not in page(bundle(tmp_path), bench(layers=layers[:1]))
     assert "Roofline" not in page(bundle(tmp_path), bench(layers=layers, unit="instructions"))
+
+
+def test_the_roofs_are_named_as_what_was_seen(tmp_path: Path) -> None:
+    layers = (Layer("a", "k", 1200, 9, 10), Layer("b", "k", 12, 90, 100), Layer("c", "k", 0, 5, 5))
+    text = page(bundle(tmp_path), bench(layers=layers))
+    assert "fastest step seen: 120 GMAC/s" in text
+    assert "most moved by a step: 12 GB/s" in text
+    roofs = [attrs for tag, attrs in Elements(text).seen if tag == "line" and attrs.get("class") == "roof"]
+    circles = [attrs for tag, attrs in Elements(text).seen if tag == "circle"]
+    assert roofs[0]["y1"] == roofs[0]["y2"] == min((c["cy"] or "" for c in circles), key=float), "no layer is above"
+
+
+def test_the_memory_plot_has_a_scale_and_names_its_steps(tmp_path: Path) -> None:
+    text = page(bundle(tmp_path, steps=1))
+    assert re.findall(r">(\d[\d.]* (?:B|KiB))</text>", text)[:5] == ["0 B", "1.5 KiB", "3.0 KiB", "4.5 KiB", "6.0 KiB"]
+    assert ">start</text>" in text
+    assert ">lower bound, 6.0 KiB</text>" in text
+    assert ">step of the peak: Conv" in text
+
+
+def test_no_text_of_a_chart_leaves_it(tmp_path: Path) -> None:
+    text = page(bundle(tmp_path), bench())
+    for tag, attrs in Elements(text).seen:
+        if tag == "text" and "x" in attrs:
+            assert 0 <= float(attrs["x"] or -1) <= 960
+            assert float(attrs["y"] or 0) >= 10
+
+
+def test_times_beyond_the_99th_percentile_have_a_bar_of_their_own() -> None:
+    samples = [*range(100, 300), 10_000, 20_000]
+    drawn = histogram(samples, unit="ns")
+    assert "beyond: " in drawn
+    counts = [int(count) for count in re.findall(r"ns: (\d+)</title>", drawn)]
+    assert len(counts) == BINS + 1
+    assert sum(counts) == len(samples)
+    assert counts[-1] == sum(sample > sorted(samples)[int(len(samples) * 0.99)] for sample in samples)
 
 
 def test_emulated_figures_say_so(tmp_path: Path) -> None:
