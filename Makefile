@@ -2,20 +2,21 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+RUN := $(VENV)/.run
+TEST := $(VENV)/.test
 
 .PHONY: demo test check format tools clean
 
 ## demo: train nothing, install, build the digits example for this machine and a Raspberry Pi 4, run and measure it
-demo: $(STAMP)
+demo: $(RUN)
 	$(BIN)/python examples/digits/demo.py
 
 ## test: install the tools the tests need (apt packages when root), then lint and test
-test: $(STAMP) tools check
+test: $(TEST) tools check
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 ## check: lint, format, types, boundaries
-check: $(STAMP)
+check: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -25,7 +26,7 @@ check: $(STAMP)
 	else echo "clang-format is not installed: C format not checked"; test -z "$$CI"; fi
 
 ## format: rewrite sources in the project's style
-format: $(STAMP)
+format: $(TEST)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	git ls-files '*.c' '*.h' | xargs clang-format -i
@@ -42,10 +43,18 @@ tools:
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
 	elif [ -n "$$missing" ]; then echo "not installed:$$missing"; fi
 
-$(STAMP): pyproject.toml
+$(VENV):
 	$(PYTHON) -m venv $(VENV)
+
+$(RUN): pyproject.toml | $(VENV)
+	@echo "installing edgepack and its dependencies into $(VENV) (about 300 MB; a minute or two)"
+	$(BIN)/pip install -q --disable-pip-version-check -e '.[verify]'
+	@touch $@
+
+$(TEST): pyproject.toml | $(VENV)
+	@echo "installing edgepack and what its tests need into $(VENV)"
 	$(BIN)/pip install -q --disable-pip-version-check -e '.[test]'
-	touch $@
+	@touch $@ $(RUN)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
