@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from packager.errors import ConfigError, Problem
+
 _C_WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long "
     "register restrict return short signed sizeof static struct switch typedef union unsigned "
@@ -31,11 +33,21 @@ def sanitize(text: str) -> str:
 
 
 def model_prefix(name: str) -> str:
-    """The prefix of every public name of a model: lower case, no reserved word, no leading digit."""
+    """The prefix of every public name of a model: lower case, no reserved word, no leading digit.
+
+    None begins with ``ep_``, nor do its macros: those are the runtime's (``ep_model`` is a type of its own).
+    """
     prefix = sanitize(name).lower()
-    if prefix[0].isdigit():
-        prefix = f"model_{prefix}"
-    return f"{prefix}_model" if prefix in RESERVED or prefix.startswith("ep_") else prefix
+    if prefix[0].isdigit() or prefix == "ep" or prefix.startswith("ep_"):
+        return f"model_{prefix}"
+    return f"{prefix}_model" if prefix in RESERVED else prefix
+
+
+def check_prefix(name: str) -> None:
+    """ConfigError when ``name`` cannot be the prefix as it stands: the C code around a model is written against it."""
+    if model_prefix(name) != name:
+        what = f"{name!r} is no prefix of C names: lower case, digits and _, no leading digit, no word of C or its own"
+        raise ConfigError(Problem("EP0304", what, hint=f"the nearest name that is one: '{model_prefix(name)}'"))
 
 
 def identifiers(names: Iterable[str]) -> dict[str, str]:

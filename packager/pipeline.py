@@ -93,10 +93,11 @@ def compile_model(
     """``model`` as C for ``target``: load, fuse, lay out, lower, plan, print.
 
     ``dims`` gives dynamic dimensions their values; ``states`` maps outputs to the inputs they are at the next call;
-    ``optimize`` is speed, size or ram.  Raises ModelError for what the
-    model asks for and no kernel does, BudgetError when the plan does not fit.
+    ``optimize`` is speed, size or ram.  Raises ConfigError for a ``name`` that is no prefix of C names, ModelError for
+    what the model asks for and no kernel does, BudgetError when the plan does not fit.
     """
     from codegen_c.c_model import emit
+    from codegen_c.names import check_prefix
     from packager.build.toolchain import embed_style
     from packager.frontend.load import load_model
     from packager.frontend.summary import count_parameters
@@ -106,6 +107,8 @@ def compile_model(
     from packager.passes.layout import assign_layout
     from packager.passes.optimize import optimize as run_passes
 
+    if name is not None:
+        check_prefix(name)
     loaded = load_model(model, dims=dims, supported=supported, progress=progress)
     progress("fusing operators")
     fused = run_passes(loaded.model)

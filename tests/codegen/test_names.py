@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegen_c.names import RESERVED, c_string, comment, identifiers, model_prefix
+from codegen_c.names import RESERVED, c_string, check_prefix, comment, identifiers, model_prefix
+from packager.errors import ConfigError
 
 IDENTIFIER = re.compile(r"[A-Za-z0-9_]+")
 
@@ -34,6 +35,18 @@ def test_a_model_prefix_is_an_identifier_and_no_reserved_word(name: str) -> None
 )
 def test_prefixes_stay_readable(name: str, prefix: str) -> None:
     assert model_prefix(name) == prefix
+
+
+@pytest.mark.parametrize("name", ["ep", "EP", "ep_x", "Ep_Model", "_ep_", "ep-run"])
+def test_no_public_name_of_a_model_is_the_runtimes(name: str) -> None:
+    assert model_prefix(name).startswith("model_ep")
+
+
+@pytest.mark.parametrize("name", ["../../esc", "-rf", "a\nb", "a\n", "", "Net", "8bit", "ep", "int", "a b", "é"])
+def test_a_name_that_would_be_changed_is_refused_with_one_that_is_not(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"EP0304(.|\n)*'{model_prefix(name)}'"):
+        check_prefix(name)
+    check_prefix(model_prefix(name))
 
 
 def test_names_equal_up_to_case_get_stable_suffixes() -> None:
