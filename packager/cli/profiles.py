@@ -62,7 +62,8 @@ def devices(name: NameArgument = None, *, json: JsonFlag = False) -> None:
     elif json:
         emit_json(document("devices", file=devices_file(), devices=list(known.values())))
     elif known:
-        print_table(("name", "address", "board", "launcher"), [_device_row(each) for each in known.values()])
+        headings = ("name", "address", "board", "launcher")
+        print_table(headings, [_device_row(each) for each in known.values()], shorten=("address", "launcher"))
     else:
         text = (
             f"no devices: {devices_file()} does not exist or is empty; a device may also be given as user@host[:port]"

@@ -17,6 +17,7 @@ def pin(model: onnx.ModelProto, dims: Mapping[str, int]) -> None:
     """
     used: set[str] = set()
     problems = []
+    names = sorted({label or f"{name}:{axis}" for name, axis, label in open_dims(model)})
     constants = {tensor.name for tensor in model.graph.initializer}
     for value in model.graph.input:
         if value.name in constants:
@@ -27,7 +28,7 @@ def pin(model: onnx.ModelProto, dims: Mapping[str, int]) -> None:
             problems += _pin_axis(value.name, axis, dim, dims, used)
     unknown = sorted(set(dims) - used)
     if problems or unknown:
-        raise ModelError(problems + [_unused(model, key, dims[key]) for key in unknown])
+        raise ModelError(problems + [_unused(names, key, dims[key]) for key in unknown])
     _pin_outputs(model, dims)
 
 
@@ -91,8 +92,7 @@ def _pin_axis(
     return []
 
 
-def _unused(model: onnx.ModelProto, key: str, value: int) -> Problem:
-    names = sorted({label or f"{name}:{axis}" for name, axis, label in open_dims(model)})
+def _unused(names: list[str], key: str, value: int) -> Problem:
     hint = f"the model's symbolic dimensions are: {', '.join(names)}" if names else "all its dimensions have values"
     return Problem("EP0111", f"the model has no symbolic dimension '{key}'", f"--dim {key}={value}", hint)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import onnx
+import onnx_ir as ir
 
 from packager.errors import ModelError
 from packager.frontend import read
@@ -68,11 +69,9 @@ def summarize(path: Path, supported: Supported, dims: Mapping[str, int] = NO_DIM
     model, sha256 = read.read_file(file)
     pin(model, dims)
     operators, open_keys = _operators(model, supported), _open_dims(model)
-    left = None
-    if not open_keys and any(row.support == "none" for row in operators):
-        left = _left_after_folding(model, supported)
-        if left is not None and _unsupported(left) == _unsupported(operators):
-            left = None  # folding does not help: the file's own operators say more
+    graph = _folded(model) if not open_keys and (dims or _unsupported(operators)) else None
+    left = _left_in(graph, supported) if graph is not None else operators
+    folded = _unsupported(left) != _unsupported(operators)  # otherwise the file's own operators say more
     stored = {tensor.name for tensor in model.graph.initializer}
     return ModelSummary(
         file=file,
@@ -81,11 +80,11 @@ def summarize(path: Path, supported: Supported, dims: Mapping[str, int] = NO_DIM
         ir_version=model.ir_version,
         opsets={entry.domain or "ai.onnx": entry.version for entry in model.opset_import},
         inputs=tuple(_value(value) for value in model.graph.input if value.name not in stored),
-        outputs=tuple(_value(value) for value in model.graph.output),
-        operators=operators if left is None else left,
+        outputs=tuple(map(_value, model.graph.output)) if graph is None else tuple(map(_inferred, graph.outputs)),
+        operators=left if folded else operators,
         parameters=count_parameters(model),
         open_dims=open_keys,
-        folded=left is not None,
+        folded=folded,
     )
 
 
@@ -131,12 +130,20 @@ def _unsupported(rows: tuple[Operator, ...]) -> set[tuple[str, str]]:
     return {(row.domain, row.name) for row in rows if row.support == "none"}
 
 
-def _left_after_folding(model: onnx.ModelProto, supported: Supported) -> tuple[Operator, ...] | None:
-    """The operators that are compiled: branches that constants decide are gone.  None where folding fails."""
+def _folded(model: onnx.ModelProto) -> ir.Graph | None:
+    """The graph that is compiled: shapes inferred, branches that constants decide gone.  None where that fails."""
     try:
-        graph = load_model(model).model.graph
+        return load_model(model).model.graph
     except ModelError:
         return None
+
+
+def _inferred(value: ir.Value) -> Value:
+    dims = tuple(dim if isinstance(dim, int) else str(dim) for dim in value.shape or ())
+    return Value(str(value.name), value.dtype.name.lower() if value.dtype is not None else "unknown", dims)
+
+
+def _left_in(graph: ir.Graph, supported: Supported) -> tuple[Operator, ...]:
     counts = Counter((node.domain, node.op_type) for node in graph.all_nodes())
     return _rows(counts, SEMANTICS_OPSET, set(), supported)
 

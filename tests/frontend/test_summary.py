@@ -96,7 +96,7 @@ def branching(tmp_path: Path) -> Path:
         node("Equal", ["rows", "one"], ["single"]),
         node("If", ["single"], ["y"], **branches),
     ]
-    model = model_of(nodes, [tensor("x", "n", 4)], [tensor("y", "n", 4)])
+    model = model_of(nodes, [tensor("x", "n", 4)], [tensor("y", "rows", 4)])
     model.graph.initializer.append(helper.make_tensor("one", onnx.TensorProto.INT64, [1], [1]))
     onnx.save(model, tmp_path / "if.onnx")
     return tmp_path / "if.onnx"
@@ -110,11 +110,12 @@ def test_dimensions_given_are_no_longer_asked_for_and_decide_branches(tmp_path: 
     given = summarize(file, lambda _, name: name == "Relu", {"n": 1})
     assert given.open_dims == ()
     assert given.folded
-    assert given.inputs[0].dims == (1, 4)
+    assert given.inputs[0].dims == given.outputs[0].dims == (1, 4)
     assert [(row.name, row.support) for row in given.operators] == [("Relu", "lowering")]
 
 
 def test_a_dimension_the_model_does_not_have_is_named_as_it_was_typed(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"--dim m=3") as caught:
-        summarize(branching(tmp_path), lambda *_: True, {"m": 3})
-    assert caught.value.problems[0].code == "EP0111"
+        summarize(branching(tmp_path), lambda *_: True, {"n": 1, "m": 3})
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.hint) == ("EP0111", "the model's symbolic dimensions are: n")
