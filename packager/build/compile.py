@@ -70,7 +70,8 @@ def compile_bundle(
         }
         if units.self_test:
             programs["selftest"] = _pick(made, (*units.self_test, *units.programs))
-        paths = _link(compiler, programs, target, library, progress)
+        keys = [compiled.key for compiled in library_objects]
+        paths = _link(compiler, programs, target, library, keys=keys, progress=progress)
     if stack is not None:
         _write(directory, {f"include/{prefix}_stack.h": _stack_header(prefix, stack)})
     if target.is_wasm:
@@ -128,18 +129,21 @@ def _link(
     programs: Mapping[str, Sequence[Compiled]],
     target: Target,
     library: Path,
+    *,
+    keys: Sequence[str],
     progress: Progress,
 ) -> dict[str, Path]:
-    """The programs by name, each through its gate."""
+    """The programs by name, each through its gate; ``keys`` stand for the contents of the library."""
     prefix = library.stem.removeprefix("lib")
     suffix = ".wasm" if target.is_wasm else ".elf" if target.is_freestanding else ""
     inputs = [str(library)]
     if target.is_freestanding:
         inputs += ["-T", _LINK_SCRIPT, "-Wl,-e,Reset_Handler"]
+        keys = [*keys, (compiler.directory / _LINK_SCRIPT).read_text()]
     paths = {name: compiler.directory / "bin" / f"{prefix}-{name}{suffix}" for name in programs}
 
     def make(name: str) -> None:
-        compiler.link(paths[name], programs[name], inputs)
+        compiler.link(paths[name], programs[name], inputs, keys)
         _check_program(paths[name], target)
 
     marker = announce_first_use(compiler.toolchain, progress)

@@ -76,10 +76,13 @@ class Compiler:
         if result.returncode != 0:
             raise BuildError(self._problem("EP0507", "the archiver failed", library.name, result))
 
-    def link(self, program: Path, objects: Sequence[Compiled], inputs: Sequence[str]) -> None:
-        """A program of ``objects`` and other ``inputs``: libraries, linker scripts; cached."""
+    def link(self, program: Path, objects: Sequence[Compiled], inputs: Sequence[str], keys: Sequence[str]) -> None:
+        """A program of ``objects`` and other ``inputs``: libraries, linker scripts.
+
+        ``keys`` stand for the contents of the inputs: with the same objects and keys the program comes from the cache.
+        """
         program.parent.mkdir(parents=True, exist_ok=True)
-        key = self._link_key(objects, inputs)
+        key = self._link_key(objects, keys)
         linked = self.cache.get(key)
         if linked is not None:
             program.write_bytes(linked)
@@ -123,12 +126,9 @@ class Compiler:
         compiler = (self.toolchain.identity, self.toolchain.native_cpu, *self.toolchain.cc)
         return key_of([*compiler, *unit.flags, "\0", unit.source, *contents])
 
-    def _link_key(self, objects: Sequence[Compiled], inputs: Sequence[str]) -> str:
-        """Files count by their contents: where the bundle lies makes no difference."""
+    def _link_key(self, objects: Sequence[Compiled], keys: Sequence[str]) -> str:
         compiler = (self.toolchain.identity, *self.toolchain.cc, *self.toolchain.link_flags)
-        files = (self.directory / part for part in inputs)
-        contents = (file.read_bytes() if file.is_file() else file.name.encode() for file in files)
-        return key_of(["link", *compiler, "\0", *(compiled.key for compiled in objects), *contents])
+        return key_of(["link", *compiler, "\0", *(compiled.key for compiled in objects), "\0", *keys])
 
     def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "LC_ALL": "C", "SOURCE_DATE_EPOCH": "0"}

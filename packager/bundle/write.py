@@ -1,4 +1,4 @@
-"""Writing bundles so that nothing half-written is ever seen: built beside, synced, renamed."""
+"""Writing bundles so that nothing half-written is ever seen: built beside, renamed."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def publish(directory: Path, destination: Path, manifest: Manifest) -> Bundle:
         files = sorted(path for path in directory.rglob("*") if path.is_file())
         complete = replace(manifest, files=tuple(describe_file(file, directory) for file in files))
         (directory / FILE_NAME).write_text(complete.to_json(), "utf-8", newline="\n")
-        for path in (*files, directory / FILE_NAME, directory):
-            _sync(path)
+        _sync(directory / FILE_NAME)  # the rest may be on its way to the disk: the manifest has its hashes
+        _sync(directory)
         _check_replaceable(destination)
         _swap(directory, destination)
         _sync(destination.parent)
