@@ -22,6 +22,8 @@ Array = npt.NDArray[np.generic]
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # colour type: samples per pixel
 _MOST_PIXELS = 1 << 26
+_NUMBERS = "biuf"
+"""Kinds of numpy dtypes that inputs have."""
 _FORMS = {
     ".npy": "write it with numpy.save(file, array); objects and pickles are not read",
     ".npz": "write it with numpy.savez(file, NAME=array, ...); objects and pickles are not read",
@@ -34,9 +36,9 @@ _FORMS = {
 def read_inputs(given: Mapping[str, Path], ports: Sequence[PortInfo]) -> dict[str, Array]:
     """Arrays for ``ports`` from files by input name; the name may be empty for a single input and for an npz.
 
-    An array is reshaped when only its shape, not its number of values, differs.  A picture becomes 0..1 for float
-    inputs, 0..255 for uint8, in the order of axes the input has; a sound becomes -1..1.
-    Nothing is resized or resampled.
+    An array has the input's shape, or that shape without some of its leading and trailing 1s (a picture without its
+    batch).  A picture becomes 0..1 for float inputs, 0..255 for uint8, in the order of axes the input has; a sound
+    becomes -1..1.  Nothing is resized or resampled, and no value is cut off.
     """
     feeds: dict[str, Array] = {}
     for name, file in given.items():
@@ -67,7 +69,7 @@ def _read(file: Path, port: PortInfo) -> Array:
         raise VerifyError(Problem("EP0805", f"'{file.suffix}' files cannot be read", str(file), hint))
     try:
         array = reader(file)
-    except (OSError, ValueError, EOFError, wave.Error, zlib.error, struct.error) as error:
+    except (OSError, ValueError, EOFError, MemoryError, wave.Error, zlib.error, struct.error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         hint = _FORMS.get(file.suffix.lower(), "")
         raise VerifyError(Problem("EP0805", f"cannot read the input: {reason}", str(file), hint)) from None
@@ -82,7 +84,7 @@ def _read_npz(file: Path) -> dict[str, Array]:
     try:
         with np.load(file, allow_pickle=False) as archive:
             return {name: np.asarray(archive[name]) for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, EOFError, MemoryError, zlib.error, zipfile.BadZipFile) as error:
         raise VerifyError(Problem("EP0805", f"cannot read the inputs: {error}", str(file), _FORMS[".npz"])) from None
 
 
@@ -172,21 +174,35 @@ def _png_unfilter_row(
 
 
 def _fit(array: Array, port: PortInfo, file: Path) -> Array:
-    """``array`` in the shape of ``port``; dtypes are converted only where no value changes."""
-    wanted = DType.of(port.dtype).numpy
-    if array.size != np.prod(port.dims, dtype=np.int64):
+    """``array`` in the shape and type of ``port``; a conversion may round to floats, and changes nothing else."""
+    if array.dtype.kind not in _NUMBERS:
+        what = f"values of type {array.dtype} do not fit input '{port.name}', which takes {port.dtype}"
+        raise VerifyError(Problem("EP0801", what, str(file), "inputs are arrays of real numbers or bools"))
+    if not _extends(array.shape, port.dims):
         what = f"{list(array.shape)} does not fit input '{port.name}', which takes {list(port.dims)}"
-        hint = f"write a file with {math.prod(port.dims):,} values; nothing is resized or cut"
+        hint = f"write a file of that shape, {math.prod(port.dims):,} values; only 1s around a shape are added"
         raise VerifyError(Problem("EP0801", what, str(file), hint))
-    made = array.reshape(port.dims)
-    if made.dtype != wanted:
-        converted = made.astype(wanted)
-        if not np.can_cast(made.dtype, wanted, "same_kind") and not np.array_equal(converted, made):
-            what = f"{made.dtype.name} values do not fit input '{port.name}', which takes {port.dtype}"
-            hint = f"convert it first: numpy.save(file, array.astype('{port.dtype}'))"
-            raise VerifyError(Problem("EP0801", what, str(file), hint))
-        made = converted
+    wanted = DType.of(port.dtype).numpy
+    with np.errstate(all="ignore"):
+        made = array.reshape(port.dims).astype(wanted)
+    if not _keeps_values(array.reshape(port.dims), made):
+        what = f"{array.dtype.name} values do not fit input '{port.name}', which takes {port.dtype}"
+        hint = f"scale or round them first; numpy.save(file, array.astype('{port.dtype}')) if losing them is meant"
+        raise VerifyError(Problem("EP0801", what, str(file), hint))
     return made
+
+
+def _extends(shape: tuple[int, ...], dims: tuple[int, ...]) -> bool:
+    """Whether ``dims`` is ``shape`` with any number of 1s before and after it."""
+    added = len(dims) - len(shape)
+    return any(dims == (1,) * before + shape + (1,) * (added - before) for before in range(added + 1))
+
+
+def _keeps_values(given: Array, made: Array) -> bool:
+    """Whether a conversion kept every value; floats may round, but not to an infinity."""
+    if made.dtype.kind != "f":
+        return bool(np.array_equal(given, made))
+    return bool(np.array_equal(np.isfinite(given), np.isfinite(made)))
 
 
 def _arrange(picture: npt.NDArray[np.uint8], port: PortInfo) -> Array:
@@ -195,7 +211,8 @@ def _arrange(picture: npt.NDArray[np.uint8], port: PortInfo) -> Array:
     wanted = tuple(extent for extent in port.dims if extent != 1)
     for pixels in (picture, picture.transpose(2, 0, 1)):
         if tuple(extent for extent in pixels.shape if extent != 1) == wanted:
-            return pixels / np.float32(255) if port.dtype.startswith("float") else pixels
+            shaped = pixels.reshape(port.dims)
+            return shaped / np.float32(255) if port.dtype.startswith("float") else shaped
     size = f"{width} x {height} pixels with {channels} channels"
     raise ValueError(
         f"{size} do not fit '{port.name}', which takes {list(port.dims)}; scale or convert the picture first"

@@ -44,6 +44,7 @@ def run(
     from packager import pipeline
     from packager.cli.media import read_inputs
     from packager.report.document import document
+    from packager.verify.feeds import check_finite
 
     files, dims = _files(input_files), arguments.parse_dims(dim)
     with (
@@ -52,6 +53,7 @@ def run(
         transport_for(device, report, accept_new_host_key=accept_new_host_key) as (transport, _),
     ):
         feeds = read_inputs(files, opened.manifest.inputs)
+        summary.show_warnings(problem.what for problem in check_finite(feeds))
         outputs = pipeline.run(opened, feeds, transport=transport)
     written = _write(outputs, output) if output else {}
     if json:

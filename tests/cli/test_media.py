@@ -128,19 +128,68 @@ def test_a_picture_of_another_size_is_refused_with_both_sizes(picture: Pixels, t
         read_inputs({"image": file}, [port("image", 1, 3, 32, 32)])
 
 
-def test_arrays_are_reshaped_but_not_resized(tmp_path: Path) -> None:
+@pytest.mark.parametrize("dims", [(1, 2, 3), (2, 3, 1), (1, 1, 2, 3, 1), (2, 3)])
+def test_ones_are_added_around_the_shape_of_an_array(tmp_path: Path, dims: tuple[int, ...]) -> None:
     file = tmp_path / "x.npy"
-    np.save(file, np.arange(6.0))
-    assert read_inputs({"": file}, [port("x", 1, 2, 3)])["x"].shape == (1, 2, 3)
-    with pytest.raises(VerifyError, match=r"\[6\] does not fit input 'x', which takes \[1, 5\]"):
-        read_inputs({"": file}, [port("x", 1, 5)])
+    np.save(file, np.arange(6.0).reshape(2, 3))
+    assert read_inputs({"": file}, [port("x", *dims)])["x"].shape == dims
 
 
-def test_values_that_the_inputs_type_cannot_hold_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("dims", [(1, 5), (6,), (3, 2), (1, 3, 2), (2, 1, 3)])
+def test_an_array_of_another_shape_is_refused_though_its_values_are_as_many(
+    tmp_path: Path, dims: tuple[int, ...]
+) -> None:
     file = tmp_path / "x.npy"
-    np.save(file, np.array([1.0, 2.5]))
-    with pytest.raises(VerifyError, match="float64 values do not fit"):
-        read_inputs({"": file}, [port("x", 2, dtype="int32")])
+    for shape in ((2, 3), (1, 1, 2, 3, 1, 1)):
+        np.save(file, np.zeros(shape))
+        with pytest.raises(VerifyError, match=r"EP0801.* does not fit input 'x', which takes"):
+            read_inputs({"": file}, [port("x", *dims)])
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([1.0, 2.5], "int32"),
+        ([np.nan, 1.0], "int32"),
+        ([1e300, 1.0], "float32"),
+        ([1 << 40, 1], "int32"),
+        ([-1, 1], "uint8"),
+        ([2, 1], "bool"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_values_that_the_inputs_type_cannot_hold_are_refused(tmp_path: Path, values: list[float], dtype: str) -> None:
+    file = tmp_path / "x.npy"
+    np.save(file, np.array(values))
+    with pytest.raises(VerifyError, match=f"EP0801.*64 values do not fit input 'x', which takes {dtype}"):
+        read_inputs({"": file}, [port("x", 2, dtype=dtype)])
+
+
+def test_rounding_infinities_and_nan_are_left_to_floats(tmp_path: Path) -> None:
+    file = tmp_path / "x.npy"
+    np.save(file, np.array([0.1, np.inf, np.nan]))
+    assert read_inputs({"": file}, [port("x", 3)])["x"].tolist() == pytest.approx([0.1, np.inf, np.nan], nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.array(["a", "b"]), np.array([(1, 2.0)] * 2, "i4,f4"), np.array([1j, 2]), np.array(["2026-01-01"] * 2, "M8[D]")],
+    ids=["text", "structure", "complex", "date"],
+)
+def test_arrays_of_anything_but_real_numbers_are_refused(tmp_path: Path, array: npt.NDArray[np.generic]) -> None:
+    file = tmp_path / "x.npy"
+    np.save(file, array)
+    with pytest.raises(VerifyError, match=r"EP0801.*values of type .* do not fit input 'x'"):
+        read_inputs({"": file}, [port("x", 2)])
+
+
+def test_a_file_that_claims_more_than_memory_holds_cannot_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "x.npy"
+    np.save(file, np.zeros(100))
+    text = b"{'descr': '<f8', 'fortran_order': False, 'shape': (4503599627370496,), }"
+    file.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + text.ljust(117) + b"\n")
+    with pytest.raises(VerifyError, match=r"EP0805.*cannot read the input"):
+        read_inputs({"": file}, [port("x", 2)])
 
 
 def test_an_archive_gives_all_inputs(tmp_path: Path) -> None:
