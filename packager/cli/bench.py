@@ -99,7 +99,8 @@ def _write_html(file: Path, bundle: Bundle, result: BenchReport) -> None:
         partial.write_text(page(bundle, result), "utf-8")
         partial.replace(file)
     except OSError as error:
-        raise BundleError(Problem("EP0605", f"cannot write the report: {error.strerror}", str(file))) from None
+        what, hint = f"cannot write the report: {error.strerror}", "name a file in a directory that you may write to"
+        raise BundleError(Problem("EP0605", what, str(file), hint)) from None
 
 
 def _print(result: BenchReport, html: Path | None) -> None:

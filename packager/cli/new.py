@@ -42,9 +42,12 @@ def new(
         with file.open("x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
-        raise ConfigError(Problem("EP0312", "the file exists; it is left as it is", str(file))) from None
+        raise ConfigError(
+            Problem("EP0312", "the file exists; it is left as it is", str(file), "take another name")
+        ) from None
     except OSError as error:
-        raise ConfigError(Problem("EP0312", f"the file cannot be written: {error.strerror}", str(file))) from None
+        what, hint = f"the file cannot be written: {error.strerror}", "run this where you may write"
+        raise ConfigError(Problem("EP0312", what, str(file), hint)) from None
     _check(kind, file)
     summary.print_line(
         f"{file} extends {base}; `edgepack {kind}s {name}` shows all it says, docs/targets.md all it can say"

@@ -113,7 +113,8 @@ def _locate(kind: Kind, name_or_path: str | Path) -> Path:
     if isinstance(name_or_path, Path) or text.endswith((".yaml", ".yml")) or os.sep in text:
         file = Path(name_or_path)
         if not file.is_file():
-            raise ConfigError(Problem("EP0301", f"there is no {kind[:-1]} profile '{file}'"))
+            hint = f"give the path of a file, or a name that `edgepack {kind}` lists"
+            raise ConfigError(Problem("EP0301", f"there is no {kind[:-1]} profile '{file}'", hint=hint))
         return file
     for file in _candidates(kind, text):
         return file

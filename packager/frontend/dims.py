@@ -87,7 +87,8 @@ def _pin_axis(
         what = f"input '{name}' axis {axis} is {dim.dim_value} in the model and cannot become {value}"
         return [Problem("EP0111", what, f"--dim {key}={value}", "only symbolic dimensions can be given a value")]
     if value <= 0:
-        return [Problem("EP0111", f"dimension '{key}' must be at least 1, not {value}", f"--dim {key}={value}")]
+        what = f"dimension '{key}' must be at least 1, not {value}"
+        return [Problem("EP0111", what, f"--dim {key}={value}", f"write --dim {key}=N with the size you will run")]
     dim.dim_value = value
     return []
 

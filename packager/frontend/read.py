@@ -37,7 +37,8 @@ def read_file(path: Path) -> tuple[onnx.ModelProto, str]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ModelError(Problem("EP0101", f"the model cannot be read: {error.strerror}", str(path))) from error
+        hint = "give the path of an .onnx file that you may read"
+        raise ModelError(Problem("EP0101", f"the model cannot be read: {error.strerror}", str(path), hint)) from error
     digest = hashlib.sha256(data)
     model = onnx.ModelProto()
     try:
