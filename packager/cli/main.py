@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 something the user can act on, 2 wrong usage, 70 a bug, 13
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 from collections.abc import Sequence
@@ -75,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if traceback:
         given = ["--traceback", *(word for word in given if word != "--traceback")]
     _clean_up_when_terminated()
+    _print_any_name()
     try:
         app(args=given, prog_name="edgepack")
     except EdgepackError as error:
@@ -107,6 +109,13 @@ def _show_bug(error: Exception) -> None:
     what = f"internal error: {type(error).__name__}: {error}".rstrip(": ")
     hint = "this is a bug in edgepack; run again with --traceback and report what it prints"
     console.show_problem(Problem("EP9999", what, hint=hint))
+
+
+def _print_any_name() -> None:
+    """Escape what the terminal's encoding lacks instead of failing: files are called whatever they are called."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _clean_up_when_terminated() -> None:

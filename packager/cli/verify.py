@@ -78,11 +78,14 @@ def verify(
 
 def _count(inputs: str) -> int:
     """N of ``random:N``; 0 when ``inputs`` is a path."""
+    from packager.verify.feeds import MOST_RANDOM, is_count
+
     if not inputs.startswith(_RANDOM):
         return 0
     count = inputs.removeprefix(_RANDOM)
-    if not (count.isascii() and count.isdecimal() and int(count) > 0):
-        raise typer.BadParameter(f"'{inputs}': write random:5 for five random samples", param_hint="--inputs")
+    if not is_count(count):
+        what = f"'{inputs}': write random:5 for five random samples; up to {MOST_RANDOM:,} are drawn"
+        raise typer.BadParameter(what, param_hint="--inputs")
     return int(count)
 
 

@@ -6,8 +6,9 @@ import math
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,8 @@ Feeds = dict[str, Array]
 
 _GATHERS = ("Gather", "GatherElements")
 _SPEC = "random:"
+MOST_RANDOM = 1_000_000
+"""Random samples of one verification; nobody waits for more."""
 
 
 def input_ports(model: onnx.ModelProto) -> tuple[PortInfo, ...]:
@@ -33,27 +36,53 @@ def input_ports(model: onnx.ModelProto) -> tuple[PortInfo, ...]:
     return tuple(_port(value) for value in model.graph.input if value.name not in constants)
 
 
-def feeds_for(model: onnx.ModelProto, inputs: str, seed: int = 0) -> list[Feeds]:
+def feeds_for(model: onnx.ModelProto, inputs: str, seed: int = 0) -> Sequence[Feeds]:
     """The samples that ``inputs`` asks for: ``random:N``, or a directory or ``.npz`` file (see :func:`load_feeds`)."""
     if not inputs.startswith(_SPEC):
         return load_feeds(Path(inputs), input_ports(model))
     count = inputs.removeprefix(_SPEC)
-    if not count.isdecimal() or int(count) < 1:
-        raise VerifyError(Problem("EP0802", f"'{inputs}' asks for no samples", hint="write random:5 or a directory"))
+    if not is_count(count):
+        hint = f"write random:5 (up to {MOST_RANDOM:,}) or a directory"
+        raise VerifyError(Problem("EP0802", f"'{inputs}' asks for no possible number of samples", hint=hint))
     return random_feeds(model, int(count), seed)
 
 
-def random_feeds(model: onnx.ModelProto, count: int, seed: int = 0) -> list[Feeds]:
-    """``count`` samples that depend on ``seed`` and the names of the inputs only.
+def is_count(text: str) -> bool:
+    """Whether ``text`` is a number of samples: 1 to :data:`MOST_RANDOM`."""
+    digits = text.isascii() and text.isdecimal() and len(text) <= len(str(MOST_RANDOM))
+    return digits and 1 <= int(text) <= MOST_RANDOM
+
+
+def random_feeds(model: onnx.ModelProto, count: int, seed: int = 0) -> Sequence[Feeds]:
+    """``count`` samples that depend on ``seed`` and the names of the inputs only, each drawn when it is asked for.
 
     Floats are uniform in -1..1; 8-bit integers use their whole range, as images do; wider integers are -8..8 (0..8
     unsigned), or any valid index where they go straight into a Gather.
     """
-    limits = _index_limits(model)
-    return [
-        {port.name: _draw(port, limits.get(port.name), (seed, sample)) for port in input_ports(model)}
-        for sample in range(count)
-    ]
+    return RandomFeeds(input_ports(model), _index_limits(model), range(count), seed)
+
+
+@dataclass(frozen=True)
+class RandomFeeds(Sequence[Feeds]):
+    """The samples with the ``numbers`` given; none is kept."""
+
+    ports: tuple[PortInfo, ...]
+    limits: Mapping[str, int]
+    numbers: range
+    seed: int
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> Feeds: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Feeds]: ...
+    def __getitem__(self, index: int | slice) -> Feeds | Sequence[Feeds]:
+        if isinstance(index, slice):
+            return replace(self, numbers=self.numbers[index])
+        where = (self.seed, self.numbers[index])
+        return {port.name: _draw(port, self.limits.get(port.name), where) for port in self.ports}
 
 
 def load_feeds(path: Path, ports: Sequence[PortInfo]) -> list[Feeds]:
@@ -64,7 +93,10 @@ def load_feeds(path: Path, ports: Sequence[PortInfo]) -> list[Feeds]:
     such directories or ``.npz`` files holds one sample in each; so does, for a model with one input, every file of a
     directory of ``.npy`` files with other names.
     """
-    samples = list(_samples(path, ports))
+    try:
+        samples = list(_samples(path, ports))
+    except OSError as error:
+        raise _unreadable(Path(error.filename or path), error) from None
     if not samples:
         hint = "it takes NAME.npy or input_0.npy files, .npz files, or directories of them"
         raise VerifyError(Problem("EP0802", "there are no inputs", str(path), hint))
@@ -122,7 +154,8 @@ def _index_limits(model: onnx.ModelProto) -> dict[str, int]:
     return limits
 
 
-def _samples(path: Path, ports: Sequence[PortInfo]) -> Iterator[tuple[str, Feeds]]:
+def _samples(path: Path, ports: Sequence[PortInfo], *, nested: bool = False) -> Iterator[tuple[str, Feeds]]:
+    """(where it is, inputs) of each sample; directories in directories of samples are not looked into."""
     if path.suffix == ".npz" and path.is_file():
         yield str(path), _from_npz(path)
         return
@@ -138,9 +171,9 @@ def _samples(path: Path, ports: Sequence[PortInfo]) -> Iterator[tuple[str, Feeds
         files = [file for file in arrays if file.stem in names or not _is_output(file)]
         yield str(path), {names.get(file.stem, file.stem): _read(file) for file in files}
         return
-    for entry in sorted(path.iterdir()):
+    for entry in sorted(path.iterdir()) if not nested else ():
         if entry.is_dir() or entry.suffix == ".npz":
-            yield from _samples(entry, ports)
+            yield from _samples(entry, ports, nested=True)
 
 
 def _from_npz(path: Path) -> Feeds:
@@ -149,7 +182,7 @@ def _from_npz(path: Path) -> Feeds:
             return {
                 key.removeprefix("in:"): np.asarray(archive[key]) for key in archive.files if not key.startswith("out:")
             }
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, EOFError, MemoryError, zlib.error, zipfile.BadZipFile) as error:
         raise _unreadable(path, error) from None
 
 
@@ -166,7 +199,7 @@ def _is_output(file: Path) -> bool:
 def _read(file: Path) -> Array:
     try:
         return np.asarray(np.load(file, allow_pickle=False))
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, MemoryError) as error:
         raise _unreadable(file, error) from None
 
 
@@ -181,4 +214,5 @@ def _check(feeds: Feeds, ports: Sequence[PortInfo], where: str) -> None:
 
 
 def _unreadable(path: Path, error: Exception) -> VerifyError:
-    return VerifyError(Problem("EP0802", f"the inputs cannot be read: {error}", str(path)))
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return VerifyError(Problem("EP0802", f"the inputs cannot be read: {reason}", str(path)))

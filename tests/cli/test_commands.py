@@ -209,6 +209,7 @@ def test_inspect_shows_what_is_not_supported_and_what_has_to_be_given(edgepack: 
         ("build", MODEL, "--name", "9bad-name"),
         ("build",),
         ("verify", MODEL, "--inputs", "random:x"),
+        ("verify", MODEL, "--inputs", "random:99999999999999999999"),
         ("run", "bundle"),
         ("bench", MODEL, "--seconds", "0"),
         ("deploy", "--device", "x"),

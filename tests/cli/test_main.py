@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,15 @@ def test_help_imports_nothing_heavy() -> None:
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "targets" in ended.stdout
     assert ended.stderr.strip() == ""
+
+
+@pytest.mark.parametrize("name", ["größe", os.fsdecode(b"\xff")])
+def test_names_that_the_output_cannot_encode_are_escaped(name: str) -> None:
+    command = [sys.executable, "-c", "from packager.cli.main import main; main()", "targets", name]
+    ended = subprocess.run(command, capture_output=True, check=False, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(b"error[EP0301]: there is no target '")
+    assert name.encode("ascii", "backslashreplace") in ended.stderr
 
 
 def test_the_version_is_printed(edgepack: Edgepack) -> None:

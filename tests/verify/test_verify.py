@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,13 @@ def test_random_inputs_depend_on_the_seed_alone() -> None:
     assert not np.array_equal(first[0]["x/0:a"], first[1]["x/0:a"])
 
 
+def test_random_samples_are_drawn_when_they_are_asked_for() -> None:
+    endless = random_feeds(model(), sys.maxsize)
+    assert len(endless) == sys.maxsize
+    assert all(np.array_equal(endless[3][name], random_feeds(model(), 4)[3][name]) for name in FEEDS)
+    assert [len(feeds) for feeds in endless[1:3]] == [2, 2]
+
+
 def test_random_indices_are_valid() -> None:
     drawn = np.concatenate([feeds["k"] for feeds in random_feeds(model(), 50)])
     assert set(drawn.tolist()) == {0, 1, 2}
@@ -145,12 +153,30 @@ def test_pickled_arrays_are_never_loaded(tmp_path: Path) -> None:
         load_feeds(tmp_path, input_ports(model()))
 
 
-@pytest.mark.parametrize("asked", ["random:0", "random:", "random:-1", "random:x", "/nowhere"])
+@pytest.mark.parametrize(
+    "asked", ["random:0", "random:", "random:-1", "random:x", "random:1000001", f"random:{'9' * 5000}", "/nowhere"]
+)
 def test_inputs_that_are_none_are_refused(asked: str, tmp_path: Path) -> None:
     with pytest.raises(VerifyError, match="EP0802"):
         feeds_for(model(), asked)
     with pytest.raises(VerifyError, match="there are no inputs"):
         feeds_for(model(), str(tmp_path))
+
+
+def test_a_directory_that_may_not_be_read_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> Iterator[Path]:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)  # root may read everything
+    with pytest.raises(VerifyError, match=r"EP0802.*Permission denied"):
+        load_feeds(tmp_path, input_ports(model()))
+
+
+def test_a_directory_is_looked_into_two_levels_deep(tmp_path: Path) -> None:
+    """Deeper there is no sample, but perhaps a whole disk, or a link back to where it began."""
+    save_npz(tmp_path / "one.npz", FEEDS)
+    (tmp_path / "again").symlink_to(tmp_path)
+    assert len(load_feeds(tmp_path, input_ports(model()))) == 1
 
 
 def test_both_references_agree(monkeypatch: pytest.MonkeyPatch) -> None:
