@@ -116,8 +116,16 @@ def _check_extents(node: ir.Node, ctx: LoweringContext, window: Window, reach: l
         before, after = window.before[axis], window.after[axis]
         room = dim + before + after - span
         expected = (-(-room // step) if rounding else room // step) + 1
-        if not same and rounding and (expected - 1) * step >= dim + before:
+        if same:
+            expected = -(-dim // step)
+        elif rounding and (expected - 1) * step >= dim + before:
             expected -= 1
+        if room < 0:
+            raise ctx.unsupported(
+                node,
+                f"on spatial axis {axis} the window of {span} is larger than the input with its padding, {room + span}",
+                "by the operator's text such an output is empty; give the model a larger input",
+            )
         if min(before, after) < 0 or not _has_cells(window, axis):
             raise ctx.unsupported(node, f"on spatial axis {axis} a window lies in the padding alone")
         if window.outside[axis] != expected:

@@ -156,6 +156,36 @@ def test_a_ceil_window_that_starts_in_the_end_padding_is_ignored_in_old_versions
     np.testing.assert_array_equal(got, reference(node_model("MaxPool", {"x": x}, opset=22, **attributes), {"x": x}))
 
 
+@pytest.mark.parametrize("op_type", ["MaxPool", "AveragePool", "LpPool"])
+@pytest.mark.parametrize("padding", ["SAME_UPPER", "SAME_LOWER"])
+def test_ceil_mode_makes_no_difference_where_the_padding_follows_from_the_output(op_type: str, padding: str) -> None:
+    x = numbers(1, 2, 3, 18)
+    attributes: dict[str, Any] = {"auto_pad": padding, "kernel_shape": [2, 1], "strides": [3, 2]}
+    floor, ceil = (
+        run_model(node_model(op_type, {"x": x}, opset=22, ceil_mode=mode, **attributes), {"x": x})["y"]
+        for mode in (0, 1)
+    )
+    assert floor.shape == (1, 2, 1, 9)
+    np.testing.assert_array_equal(floor, ceil)
+
+
+@pytest.mark.parametrize("padding", ["SAME_UPPER", "SAME_LOWER"])
+def test_padding_of_the_same_size_counts_dilated_windows_as_the_text_says(padding: str) -> None:
+    """onnxruntime leaves the dilation out of the padding, and gives an output smaller than the declared one."""
+    x = numbers(1, 2, 9)
+    model = node_model("MaxPool", {"x": x}, opset=22, auto_pad=padding, kernel_shape=[3], strides=[2], dilations=[2])
+    padded = np.pad(x, ((0, 0), (0, 0), (2, 2)), constant_values=-np.inf)
+    want = np.stack([padded[..., at : at + 5 : 2].max(axis=-1) for at in range(0, 10, 2)], axis=-1)
+    np.testing.assert_array_equal(run_model(model, {"x": x})["y"], want)
+
+
+def test_a_window_larger_than_the_padded_input_is_refused_with_both_sizes() -> None:
+    """onnxruntime gives one value, by a division that rounds up; the text gives an empty output."""
+    x = numbers(1, 1, 3)
+    with pytest.raises(ModelError, match=r"the window of 4 is larger than the input with its padding, 3"):
+        compiled(node_model("MaxPool", {"x": x}, opset=22, kernel_shape=[4], strides=[2]))
+
+
 def test_windows_in_the_padding_alone_are_refused_by_name() -> None:
     x = numbers(1, 2, 6, 5)
     with pytest.raises(ModelError, match=r"MaxPool.*padding alone"):
