@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from packager.config.target import Target
 
 _CHUNK = 1 << 20
+_AGAIN = "build it again"
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,16 @@ class Bundle:
         return unpack(self.manifest.outputs, runner(self, pack(self.manifest.inputs, feeds)))
 
     def _check_files(self) -> None:
-        problems = []
+        listed = {info.path for info in self.manifest.files}
+        problems = [
+            Problem("EP0602", f"'{path}' is a program that the manifest has no hash of", str(self.directory), _AGAIN)
+            for path in self.manifest.programs.values()
+            if path not in listed
+        ]
         for info in self.manifest.files:
             fault = _fault(self.directory / info.path, info)
             if fault:
-                problems.append(Problem("EP0602", f"'{info.path}' {fault}", str(self.directory), "build it again"))
+                problems.append(Problem("EP0602", f"'{info.path}' {fault}", str(self.directory), _AGAIN))
         if problems:
             raise BundleError(problems)
 

@@ -26,7 +26,7 @@ def staging(destination: Path) -> Iterator[Path]:
     BundleError at once when ``destination`` exists and is neither a bundle nor empty, and when writing fails (disk
     full, no permission).
     """
-    destination = destination.absolute()
+    destination = _place(destination)
     _check_replaceable(destination)
     directory = _beside(destination)
     with _write_errors(destination):
@@ -44,7 +44,7 @@ def publish(directory: Path, destination: Path, manifest: Manifest) -> Bundle:
 
     All files in it are listed in the manifest with their sizes and hashes.
     """
-    destination = destination.absolute()
+    shown, destination = destination.absolute(), _place(destination)
     with _write_errors(destination):
         files = sorted(path for path in directory.rglob("*") if path.is_file())
         complete = replace(manifest, files=tuple(describe_file(file, directory) for file in files))
@@ -54,7 +54,7 @@ def publish(directory: Path, destination: Path, manifest: Manifest) -> Bundle:
         _check_replaceable(destination)
         _swap(directory, destination)
         _sync(destination.parent)
-    return Bundle(destination, complete)
+    return Bundle(shown, complete)
 
 
 def write_bundle(destination: Path, files: Mapping[str, bytes | Path], manifest: Manifest) -> Bundle:
@@ -68,6 +68,11 @@ def write_bundle(destination: Path, files: Mapping[str, bytes | Path], manifest:
             else:
                 to.write_bytes(source)
         return publish(directory, destination, manifest)
+
+
+def _place(destination: Path) -> Path:
+    """Where files go: behind a link to a directory, which stays what it is."""
+    return destination.resolve() if destination.is_dir() else destination.absolute()
 
 
 def _check_replaceable(destination: Path) -> None:

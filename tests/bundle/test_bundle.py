@@ -77,10 +77,20 @@ def test_modes_of_copied_programs_are_kept(tmp_path: Path) -> None:
 def test_a_bundle_replaces_a_bundle_and_an_empty_directory(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     built(tmp_path / "out")
-    write_bundle(tmp_path / "out", {"other": b"x"}, manifest(name="second"))
+    write_bundle(tmp_path / "out", {"other": b"x"}, manifest(name="second", programs={}))
     assert Bundle.open(tmp_path / "out").name == "second"
     assert leftovers(tmp_path) == ["out"]
     assert not (tmp_path / "out" / "bin").exists()
+
+
+def test_a_link_to_a_directory_stays_one_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "out").symlink_to("disk")
+    for _ in range(2):
+        assert built(tmp_path / "out").directory == tmp_path / "out"
+    assert (tmp_path / "out").is_symlink()
+    assert Bundle.open(tmp_path / "disk").name == "net"
+    assert leftovers(tmp_path) == ["disk", "out"]
 
 
 def test_other_directories_and_files_are_never_replaced(tmp_path: Path) -> None:
@@ -157,6 +167,13 @@ def test_what_is_not_a_bundle_is_said_to_be_none(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nowhere", tmp_path / "model.onnx"):
         with pytest.raises(BundleError, match="EP0601"):
             Bundle.open(path)
+
+
+def test_a_program_that_the_manifest_does_not_list_is_not_trusted(tmp_path: Path) -> None:
+    bundle = built(tmp_path / "out")
+    edit(bundle, files=[])
+    with pytest.raises(BundleError, match=r"EP0602.*'bin/net-run' is a program that the manifest has no hash of"):
+        Bundle.open(bundle.directory)
 
 
 def edit(bundle: Bundle, **changes: object) -> None:
