@@ -26,9 +26,9 @@ OLDEST_OPSET = 7
 
 HEAD = """# Operators
 
-Every row sums up ONNX's own node tests of one operator (those in float, integer and bool tensors from opset 7 on): how many compile, and why
-others are refused. What compiles is run and compared in `tests/ops`. Operators without a row of their own are refused by name; one with an
-ONNX function body is expanded by it, which is marked in the second column.
+Every row sums up ONNX's own node tests of one operator (those in float, integer and bool tensors from opset 7 on): how
+many compile, and why others are refused. What compiles is run and compared in `tests/ops`. Operators without a row of
+their own are refused by name; one with an ONNX function body is expanded by it, which is marked in the second column.
 
 This page is generated: `python -m tests.ops.support_page`.
 
@@ -62,11 +62,11 @@ def node_tests() -> Mapping[str, list[tuple[onnx.ModelProto, dict[str, Array]]]]
         tests = load_model_tests(kind="node")
     found: dict[str, list[tuple[onnx.ModelProto, dict[str, Array]]]] = defaultdict(list)
     for test in sorted(tests, key=lambda test: str(test.name)):
-        if _is_wanted(test):
-            names = [value.name for value in test.model.graph.input]
-            arrays = map(_array, test.data_sets[0][0])
-            feeds = dict(zip(names, arrays, strict=False))
-            found[test.model.graph.node[0].op_type].append((test.model, feeds))
+        model = test.model
+        if model is not None and test.data_sets and _is_wanted(model):
+            names = [value.name for value in model.graph.input]
+            feeds = dict(zip(names, map(_array, test.data_sets[0][0]), strict=False))
+            found[model.graph.node[0].op_type].append((model, feeds))
     return found
 
 
@@ -74,9 +74,8 @@ def _array(value: Any) -> Array:
     return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else np.asarray(value)
 
 
-def _is_wanted(test: Any) -> bool:
-    model = test.model
-    if model is None or not test.data_sets or len(model.graph.node) != 1:
+def _is_wanted(model: onnx.ModelProto) -> bool:
+    if len(model.graph.node) != 1:
         return False
     values = [*model.graph.input, *model.graph.output]
     onnx_domain = all(opset.domain in ("", "ai.onnx") for opset in model.opset_import)
