@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from packager.deploy.signals import uninterrupted
 from packager.deploy.transport import Workspace
-from packager.errors import DeviceError
 
 _READ = r"""
-for f in /sys/devices/system/cpu/cpu[0-9]*/cpufreq; do
+for f in {cpus}/cpu[0-9]*/cpufreq; do
   test -r "$f/scaling_cur_freq" && echo "frequency $(cat "$f/scaling_cur_freq")"
   test -r "$f/cpuinfo_max_freq" && echo "maximum $(cat "$f/cpuinfo_max_freq")"
   test -r "$f/scaling_governor" && echo "governor $(cat "$f/scaling_governor")"
@@ -24,6 +25,7 @@ echo "kernel $(uname -sr)"
 true
 """
 
+CPUS = "/sys/devices/system/cpu"
 _THERMAL = "/sys/class/thermal/thermal_zone*/temp"
 
 
@@ -46,9 +48,12 @@ class Conditions:
     throttled: int | None = None
 
 
-def read_conditions(workspace: Workspace, thermal: str | None = None) -> Conditions:
-    """Ask the machine; what it does not have stays None.  ``thermal`` is the sensor's file, all sensors without it."""
-    script = _READ.replace("{thermal}", thermal or _THERMAL)
+def read_conditions(workspace: Workspace, thermal: str | None = None, *, cpus: str = CPUS) -> Conditions:
+    """Ask the machine; what it does not have stays None.
+
+    ``thermal`` is the sensor's file, all sensors without it; ``cpus`` is where the processors' own files are.
+    """
+    script = _READ.replace("{thermal}", thermal or _THERMAL).replace("{cpus}", cpus)
     rows = [line.partition(" ") for line in workspace.shell(script).stdout.decode("utf-8", "replace").splitlines()]
     values: dict[str, list[str]] = {}
     for key, _, value in rows:
@@ -93,20 +98,18 @@ def warnings_of(before: Conditions, after: Conditions) -> list[str]:
     return found
 
 
-_GOVERNORS = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"
-
-
 @contextlib.contextmanager
-def governor(workspace: Workspace, wanted: str | None) -> Iterator[bool]:
+def governor(workspace: Workspace, wanted: str | None, *, cpus: str = CPUS) -> Iterator[bool]:
     """Set the frequency governor where that is permitted, restore each at the end; yields whether it is set."""
-    before = workspace.shell(f'for f in {_GOVERNORS}; do test -w "$f" && echo "$f $(cat "$f")"; done; true').stdout
-    rows = [line.split() for line in before.decode("utf-8", "replace").splitlines()]
+    files = f"{cpus}/cpu[0-9]*/cpufreq/scaling_governor"
+    before = workspace.shell(f'for f in {files}; do test -w "$f" && echo "$f $(cat "$f")"; done; true').stdout
+    rows = [line.rsplit(None, 1) for line in before.decode("utf-8", "replace").splitlines()]
     if wanted is None or not rows:
         yield False
         return
-    try:
-        done = workspace.shell(" && ".join(f"echo {wanted} > {file}" for file, _ in rows))
+    restore = "; ".join(f"echo {shlex.quote(old)} > {shlex.quote(file)}" for file, old in rows)
+    with workspace.at_end(restore):
+        with uninterrupted():
+            set_all = " && ".join(f"echo {shlex.quote(wanted)} > {shlex.quote(file)}" for file, _ in rows)
+            done = workspace.shell(set_all)
         yield done.exit_code == 0
-    finally:
-        with contextlib.suppress(DeviceError):
-            workspace.shell("; ".join(f"echo {old} > {file}" for file, old in rows))

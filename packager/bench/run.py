@@ -4,18 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from packager.bench.conditions import governor, read_conditions, warnings_of
 from packager.bench.report import BenchReport, bench_report
-from packager.deploy.transport import Transport, Workspace, check_ok, terminate_as_interrupt, wrong_architecture
+from packager.deploy.signals import interrupt_once
+from packager.deploy.transport import Transport, Workspace, check_ok, wrong_architecture
 from packager.errors import DeviceError, Problem
 from packager.progress import Progress, silent
 
 CheckOutputs = Callable[[bytes], tuple[bool, float]]
 """Compares raw outputs with a reference: (within tolerance, largest absolute error)."""
+
+
+MAX_CPUS = 64
+"""Processors that the bench program can be kept to."""
+
+
+def parse_cpus(text: str) -> tuple[int, ...]:
+    """``0-3,6`` as (0, 1, 2, 3, 6); ValueError, in words, when it is no such list."""
+    found: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", part)
+        if match is None:
+            raise ValueError(f"'{text}' is no list of processors such as 3 or 0-3,6")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise ValueError(f"'{part}' ends before it begins")
+        found += range(first, last + 1)
+    if len(found) > MAX_CPUS:
+        raise ValueError(f"'{text}' are {len(found)} processors, more than {MAX_CPUS}")
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -64,7 +86,7 @@ def bench(
     """
     options = options or BenchOptions()
     limit = (timeout or 600.0) + 4 * options.seconds
-    with terminate_as_interrupt(), transport.exclusive(limit), transport.workspace() as workspace:
+    with interrupt_once(), transport.exclusive(limit), transport.workspace() as workspace:
         progress(f"uploading to {transport.name}")
         workspace.put("bench", program, executable=True)
         if inputs is not None:
@@ -75,7 +97,7 @@ def bench(
             progress(f"measuring on {transport.name}")
             words = options.arguments() + (["--input", "inputs.bin"] if inputs is not None else [])
             done = workspace.run(["bench", *words, "--output", "outputs.bin"], timeout=limit)
-            raw = _result(check_ok(done, "the benchmark", transport.name).stdout, transport.name)
+            raw = _result(check_ok(done, "the benchmark", transport.name, workspace.launcher).stdout, transport.name)
             after = read_conditions(workspace, options.thermal)
         match, error = check_outputs(workspace.get("outputs.bin")) if check_outputs else (None, None)
     return bench_report(
@@ -99,7 +121,7 @@ def _check_upload(workspace: Workspace, where: str, program: Path, inputs: bytes
     """The program runs there (so the architecture is right) and what arrived is what was sent, by its own hash."""
     machine = workspace.run(["bench", "--arch"])
     if machine.exit_code != 0:
-        raise wrong_architecture("the benchmark", where, machine)
+        raise wrong_architecture("the benchmark", where, machine, workspace.launcher)
     expected = {"bench": hashlib.sha256(program.read_bytes()).hexdigest()}
     if inputs is not None:
         expected["inputs.bin"] = hashlib.sha256(inputs).hexdigest()

@@ -22,6 +22,17 @@ def register(app: typer.Typer) -> None:
     app.command()(bench)
 
 
+def _checked_cpus(text: str | None) -> str | None:
+    from packager.bench.run import parse_cpus
+
+    if text is not None:
+        try:
+            parse_cpus(text)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    return text
+
+
 def bench(
     path: arguments.EitherArgument,
     *,
@@ -41,7 +52,8 @@ def bench(
     ] = None,
     threads: arguments.ThreadsOption = None,
     cpu: Annotated[
-        str | None, typer.Option("--cpu", metavar="LIST", help="Processors to use, such as 3 or 0-3.")
+        str | None,
+        typer.Option("--cpu", metavar="LIST", callback=_checked_cpus, help="Processors to use, such as 3 or 0-3."),
     ] = None,
     per_layer: Annotated[bool, typer.Option("--per-layer", metavar="", help="Measure each layer too.")] = False,
     samples: Annotated[bool, typer.Option("--samples", metavar="", help="Keep every time measured.")] = False,

@@ -89,5 +89,8 @@ def _print(device: str, present: list[Installed]) -> None:
     if not present:
         summary.print_line(f"{device}: nothing is deployed")
         return
-    rows = [(entry.name, format_size(entry.bytes), entry.model_sha256[:12]) for entry in present]
+    rows = [
+        (entry.name, format_size(entry.bytes), "damaged" if entry.damaged else entry.model_sha256[:12])
+        for entry in present
+    ]
     print_table(("name", "size", "model"), rows, right=("size",))

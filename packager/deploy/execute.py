@@ -17,7 +17,8 @@ def runner(bundle: Bundle, transport: Transport) -> Iterator[Callable[[bytes], b
 
         def call(data: bytes) -> bytes:
             workspace.put("inputs.bin", data)
-            check_ok(workspace.run(["run", "inputs.bin", "outputs.bin"]), "the inference", transport.name)
+            done = workspace.run(["run", "inputs.bin", "outputs.bin"])
+            check_ok(done, "the inference", transport.name, workspace.launcher)
             return workspace.get("outputs.bin")
 
         yield call

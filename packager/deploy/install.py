@@ -9,21 +9,27 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from packager.deploy.ssh import SshTransport, SshWorkspace
+from packager.deploy.signals import uninterrupted
+from packager.deploy.ssh import SshSession, SshTransport, SshWorkspace, removal
 from packager.deploy.transport import check_ok, wrong_architecture
 from packager.errors import DeviceError, Problem
 from packager.progress import Progress, silent
 
 MANIFEST = "manifest.json"
+_PARTIAL = ".partial"
 
 
 @dataclass(frozen=True)
 class Installed:
-    """A bundle on a device: its directory's name, the model's sha256, bytes on disk."""
+    """A bundle on a device: its directory's name, the model's sha256, bytes on disk.
+
+    ``damaged`` means that its manifest is gone or no longer says what model it is; ``model_sha256`` is empty then.
+    """
 
     name: str
     model_sha256: str
     bytes: int
+    damaged: bool = False
 
 
 def install(bundle: Path, transport: SshTransport, *, progress: Progress = silent) -> str:
@@ -36,11 +42,12 @@ def install(bundle: Path, transport: SshTransport, *, progress: Progress = silen
     programs = {Path(path).name: bundle / path for path in manifest["programs"].values()}
     bench = Path(manifest["programs"]["bench"]).name
     final = f"{_models(transport)}/{manifest['name']}-{manifest['target']}"
-    partial = f"{final}.{secrets.token_hex(4)}.partial"
+    partial = f"{final}.{secrets.token_hex(4)}{_PARTIAL}"
     session = transport.session
-    check_ok(session.shell(f"umask 077; mkdir {shlex.quote(partial)}"), "making a directory", session.where)
     workspace = SshWorkspace(session, partial)
-    try:
+    with session.leaving_nothing(removal(partial)):
+        with uninterrupted():
+            session.check_written(session.shell(f"umask 077; mkdir {shlex.quote(partial)}"), partial, 1)
         files = {**programs, MANIFEST: bundle / MANIFEST}
         for index, (name, file) in enumerate(files.items()):
             progress(f"uploading {name}", index / len(files))
@@ -48,25 +55,32 @@ def install(bundle: Path, transport: SshTransport, *, progress: Progress = silen
         _check_hashes(workspace, bench, files)
         q_final, q_partial = shlex.quote(final), shlex.quote(partial)
         swap = f"rm -rf {q_final} && mv {q_partial} {q_final} && rm -f {q_final}/.pid"
-        check_ok(session.shell(swap), "placing the bundle", session.where)
-    except BaseException:
-        session.shell(f"rm -rf {shlex.quote(partial)}", timeout=30)
-        raise
+        with uninterrupted():
+            check_ok(session.shell(swap), "placing the bundle", session.where)
     return final
 
 
 def installed(transport: SshTransport) -> list[Installed]:
     """What was put on the device, sorted by name."""
     session = transport.session
-    folder = shlex.quote(_models(transport))
-    script = f'cd {folder} && for d in */; do test -f "$d/{MANIFEST}" && du -sk "$d"; done; true'
+    folder = _models(transport)
+    script = f'cd {shlex.quote(folder)} && for d in */; do test -d "$d" && du -sk "$d"; done; true'
     rows = [line.split(None, 1) for line in session.shell(script).stdout.decode("utf-8", "replace").splitlines()]
-    found: list[Installed] = []
-    for size, name in sorted(rows, key=lambda row: row[1]):
-        directory = name.rstrip("/")
-        manifest = json.loads(session.read(f"{_models(transport)}/{directory}/{MANIFEST}"))
-        found.append(Installed(directory, str(manifest["model_sha256"]), int(size) * 1024))
-    return found
+    sizes = {name.rstrip("/"): int(size) * 1024 for size, name in rows}
+    names = sorted(name for name in sizes if not name.endswith(_PARTIAL))
+    digests = {name: _model_of(session, f"{folder}/{name}") for name in names}
+    return [Installed(name, digests[name] or "", sizes[name], damaged=digests[name] is None) for name in names]
+
+
+def _model_of(session: SshSession, directory: str) -> str | None:
+    """The sha256 of the model of an installed bundle, None when its manifest does not say that."""
+    done = session.shell(f"cat {shlex.quote(f'{directory}/{MANIFEST}')}")
+    try:
+        manifest = json.loads(done.stdout)
+    except ValueError:
+        return None
+    digest = manifest.get("model_sha256") if isinstance(manifest, dict) else None
+    return digest if isinstance(digest, str) and digest else None
 
 
 def remove(name: str, transport: SshTransport) -> None:
@@ -91,7 +105,7 @@ def _check_hashes(workspace: SshWorkspace, bench: str, files: dict[str, Path]) -
     where = workspace.session.where
     done = workspace.run([bench, "--sha256", *files])
     if done.exit_code != 0:
-        raise wrong_architecture("the bundle", where, done)
+        raise wrong_architecture("the bundle", where, done, workspace.launcher)
     rows = [line.split(None, 1) for line in done.stdout.decode("utf-8", "replace").splitlines()]
     lines = {row[1]: row[0] for row in rows if len(row) == 2}
     damaged = [name for name, file in files.items() if lines.get(name) != hashlib.sha256(file.read_bytes()).hexdigest()]

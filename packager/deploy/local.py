@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from packager.deploy.signals import uninterrupted
 from packager.deploy.transport import Completed
 from packager.errors import DeviceError, Problem
 
@@ -24,6 +25,11 @@ class LocalWorkspace:
     root: Path
     command: tuple[str, ...] = ()
     name: str = "this machine"
+
+    @property
+    def launcher(self) -> tuple[str, ...]:
+        """See :class:`~packager.deploy.transport.Workspace`."""
+        return self.command
 
     def put(self, name: str, data: bytes | Path, *, executable: bool = False) -> None:
         """See :class:`~packager.deploy.transport.Workspace`."""
@@ -53,6 +59,15 @@ class LocalWorkspace:
     def shell(self, script: str, *, timeout: float | None = None) -> Completed:
         """See :class:`~packager.deploy.transport.Workspace`."""
         return self._run(["sh", "-c", script], "sh", timeout)
+
+    @contextlib.contextmanager
+    def at_end(self, script: str) -> Iterator[None]:
+        """See :class:`~packager.deploy.transport.Workspace`."""
+        try:
+            yield
+        finally:
+            with uninterrupted():
+                self.shell(script)
 
     def _run(self, command: list[str], what: str, timeout: float | None) -> Completed:
         try:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
 import secrets
 import shlex
-import socket
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 import paramiko
 
 from packager.config.device import Device
+from packager.deploy.signals import interrupt_once, uninterrupted
 from packager.deploy.ssh_connect import connect, endpoint
+from packager.deploy.ssh_lock import locked
 from packager.deploy.transport import Completed, check_ok, shell_command
 from packager.errors import DeviceError, Problem
 from packager.progress import Progress, silent
@@ -23,8 +24,25 @@ from packager.progress import Progress, silent
 PIECE = 256 * 1024
 """Bytes per write: a lost connection shows within one piece."""
 
-MARGIN = 60.0
-"""Seconds a lock outlives the time its owner asked for."""
+_CLEANING = 30.0
+"""Seconds that cleaning up may take."""
+
+_REMOVE = """
+for turn in 1 2 3 4 5; do
+  test -d {root} || break
+  touch {root}/.end 2> /dev/null
+  p=$(cat {root}/.pid 2> /dev/null)
+  if test -n "$p"; then kill -9 "-$p" 2> /dev/null || kill -9 "$p" 2> /dev/null; fi
+  rm -rf {root} 2> /dev/null || sleep 1
+done
+true
+"""
+"""Ends what runs in a directory, then removes it; again while what is just ending still writes there."""
+
+
+def removal(root: str) -> str:
+    """The script that removes the directory of a workspace and whatever runs in it."""
+    return _REMOVE.format(root=shlex.quote(root))
 
 
 def _quoted_home(path: str) -> str:
@@ -41,6 +59,7 @@ class SshSession:
         self.where = where
         self._sftp: paramiko.SFTPClient | None = None
         self._sftp_refused = False
+        self._left_behind: list[str] = []
 
     def shell(self, script: str, *, data: bytes | None = None, timeout: float | None = None) -> Completed:
         """Run an sh script, ``data`` on its standard input."""
@@ -87,9 +106,10 @@ class SshSession:
         sftp = self._open_sftp()
         if sftp is None:
             quoted = shlex.quote(path)
-            self._written(self.shell(f": > {quoted}"), path, data)
+            self.check_written(self.shell(f": > {quoted}"), path, len(data))
             for start in range(0, len(data), PIECE):
-                self._written(self.shell(f"cat >> {quoted}", data=data[start : start + PIECE]), path, data)
+                done = self.shell(f"cat >> {quoted}", data=data[start : start + PIECE])
+                self.check_written(done, path, len(data))
             return
         with self._alive():
             try:
@@ -101,7 +121,7 @@ class SshSession:
             except OSError as error:
                 if not self._active():
                     raise self._lost() from None
-                self._written(Completed(1, b"", str(error).encode()), path, data)
+                self.check_written(Completed(1, b"", str(error).encode()), path, len(data))
 
     def read(self, path: str) -> bytes:
         """The contents of a file."""
@@ -110,24 +130,61 @@ class SshSession:
             raise DeviceError(Problem("EP0709", f"cannot read {path}: {done.error_text}", self.where))
         return done.stdout
 
-    def _written(self, done: Completed, path: str, data: bytes) -> None:
-        """Raise what a failed write means: out of space when the file system has less room than the file needs."""
+    def check_written(self, done: Completed, path: str, size: int) -> None:
+        """Raise what a failed write means: out of space when the file system has less room than ``size`` bytes."""
         if done.exit_code == 0:
             return
         parent = shlex.quote(path.rpartition("/")[0])
         fields = self.shell(f"df -Pk {parent} | tail -n 1").stdout.split()
         free = int(fields[3]) * 1024 if len(fields) > 3 and fields[3].isdigit() else None
-        full = b"No space" in done.stderr or (free is not None and free < len(data))
+        full = b"No space" in done.stderr or (free is not None and free < size)
         if full:
             problem = Problem(
                 "EP0708",
-                f"no space left on the device: {len(data):,} bytes to write, {free or 0:,} free",
+                f"no space left on the device: {size:,} bytes to write, {free or 0:,} free",
                 f"{self.where}:{path}",
                 "free some space there, or set workdir in devices.yaml to another file system",
             )
         else:
             problem = Problem("EP0708", f"cannot write: {done.error_text or 'refused'}", f"{self.where}:{path}")
         raise DeviceError(problem)
+
+    @contextlib.contextmanager
+    def leaving_nothing(self, cleanup: str) -> Iterator[None]:
+        """Run the sh script ``cleanup`` at the end, however that comes; it must do no harm where nothing was made.
+
+        It is kept until it has run: what an interrupt within a context's own end leaves is removed by :meth:`clean_up`.
+        """
+        kept = len(self._left_behind)
+        self._left_behind.append(cleanup)
+        try:
+            yield
+        finally:
+            self.clean_up(kept)
+
+    def clean_up(self, keep: int = 0) -> None:
+        """Run what is to be run at the end, the last first, until ``keep`` are left; signals wait.
+
+        All of it runs over a new connection when this one is lost; a device that is gone cannot be cleaned.
+        """
+        with uninterrupted():
+            while len(self._left_behind) > keep:
+                try:
+                    self.shell(self._left_behind[-1], timeout=_CLEANING)
+                except DeviceError:
+                    self._clean_up_anew()
+                    return
+                self._left_behind.pop()
+
+    def _clean_up_anew(self) -> None:
+        script = "\n".join(reversed(self._left_behind))
+        self._left_behind.clear()
+        with contextlib.suppress(DeviceError):
+            client = connect(self.device)
+            try:
+                SshSession(client, self.device, self.where).shell(script, timeout=_CLEANING)
+            finally:
+                client.close()
 
     def _open_sftp(self) -> paramiko.SFTPClient | None:
         if self._sftp is None and not self._sftp_refused:
@@ -147,7 +204,7 @@ class SshSession:
         return transport is not None and transport.is_active()
 
     def _lost(self) -> DeviceError:
-        hint = "what was written there is removed at the next connection"
+        hint = "its files there were removed over a new connection if there was one; else a run after a day does that"
         return DeviceError(Problem("EP0707", "the connection to the device was lost", self.where, hint))
 
     @contextlib.contextmanager
@@ -169,6 +226,11 @@ class SshWorkspace:
     session: SshSession
     root: str
 
+    @property
+    def launcher(self) -> tuple[str, ...]:
+        """See :class:`~packager.deploy.transport.Workspace`."""
+        return self.session.device.launcher
+
     def put(self, name: str, data: bytes | Path, *, executable: bool = False) -> None:
         """See :class:`~packager.deploy.transport.Workspace`."""
         content = data if isinstance(data, bytes) else data.read_bytes()
@@ -176,8 +238,9 @@ class SshWorkspace:
         partial = f"{self.root}/.partial-{secrets.token_hex(4)}"
         self.session.write(partial, content)
         mode = "700" if executable else "600"
-        folder = shlex.quote(final.rpartition("/")[0])
-        script = f"mkdir -p {folder} && chmod {mode} {shlex.quote(partial)} && "
+        # nothing here may make the workspace again: what cleans up may have removed it meanwhile
+        script = f"cd {shlex.quote(self.root)} && mkdir -p ./{shlex.quote(name.rpartition('/')[0])} && "
+        script += f"chmod {mode} {shlex.quote(partial)} && "
         script += f"test $(wc -c < {shlex.quote(partial)}) -eq {len(content)} && "
         done = self.session.shell(f"{script}mv {shlex.quote(partial)} {shlex.quote(final)}")
         check_ok(done, f"placing {name}", self.session.where)
@@ -188,12 +251,16 @@ class SshWorkspace:
 
     def run(self, argv: Sequence[str], *, timeout: float | None = None) -> Completed:
         """See :class:`~packager.deploy.transport.Workspace`; the process is ended when this side goes away."""
-        command = shell_command(argv, self.session.device.launcher)
-        return self.shell(f"echo $$ > .pid; exec {command}", timeout=timeout)
+        command = shell_command(argv, self.launcher)
+        return self.shell(f"echo $$ > .pid && test ! -e .end && exec {command}", timeout=timeout)
 
     def shell(self, script: str, *, timeout: float | None = None) -> Completed:
         """See :class:`~packager.deploy.transport.Workspace`."""
         return self.session.shell(f"cd {shlex.quote(self.root)} && {script}", timeout=timeout)
+
+    def at_end(self, script: str) -> AbstractContextManager[None]:
+        """See :class:`~packager.deploy.transport.Workspace`; over a new connection when this one is lost."""
+        return self.session.leaving_nothing(script)
 
 
 class SshTransport:
@@ -217,11 +284,12 @@ class SshTransport:
     @contextlib.contextmanager
     def workspace(self) -> Iterator[SshWorkspace]:
         """A new directory; it and whatever still runs in it are removed at the end, also after an interrupt."""
-        root = self._make_root()
-        try:
+        root = f"{self.workdir()}/run-{secrets.token_hex(8)}"
+        with self.session.leaving_nothing(removal(root)):
+            with uninterrupted():
+                done = self.session.shell(f"umask 077; mkdir {shlex.quote(root)}")
+            self.session.check_written(done, root, 1)
             yield SshWorkspace(self.session, root)
-        finally:
-            self._remove(root)
 
     def workdir(self) -> str:
         """The absolute path of the device's workdir, made if it does not exist; left-overs of lost runs go."""
@@ -237,69 +305,11 @@ class SshTransport:
             raise DeviceError(Problem("EP0713", what, self.session.where, hint))
         return done.stdout.decode("utf-8", "surrogateescape").splitlines()[0]
 
-    def _make_root(self) -> str:
-        root = f"{self.workdir()}/run-{secrets.token_hex(8)}"
-        done = self.session.shell(f"umask 077; mkdir {shlex.quote(root)}")
-        if done.exit_code != 0:
-            raise DeviceError(Problem("EP0713", f"cannot make a directory: {done.error_text}", self.session.where))
-        return root
-
-    def _remove(self, root: str) -> None:
-        quoted = shlex.quote(root)
-        script = f"test -f {quoted}/.pid && kill -9 $(cat {quoted}/.pid) 2>/dev/null; rm -rf {quoted}"
-        try:
-            self.session.shell(script, timeout=30)
-        except DeviceError:
-            self._remove_anew(script)
-
-    def _remove_anew(self, script: str) -> None:
-        """The connection is gone: one more, only to clean up; a device that is gone cannot be cleaned."""
-        device = self.session.device
-        with contextlib.suppress(DeviceError):
-            client = connect(device)
-            try:
-                SshSession(client, device, self.session.where).shell(script, timeout=30)
-            finally:
-                client.close()
-
     @contextlib.contextmanager
     def exclusive(self, seconds: float) -> Iterator[None]:
-        """A directory is the lock (mkdir is atomic everywhere); it says whose it is and when it ends."""
-        lock = shlex.quote(f"{self.workdir()}/lock")
-        token = secrets.token_hex(8)
-        owner = shlex.quote(f"{getpass.getuser()}@{socket.gethostname()}")
-        fill = f"echo {token} > {lock}/token; echo {owner} > {lock}/owner; "
-        fill += f"echo $(( $(date +%s) + {int(seconds + MARGIN)} )) > {lock}/expires"
-        take = f"umask 077; mkdir {lock} 2>/dev/null && {{ {fill}; }}"
-        if self.session.shell(take).exit_code != 0:
-            self._break_expired(lock)
-            if self.session.shell(take).exit_code != 0:
-                raise self._busy(lock)
-        try:
+        """See :class:`~packager.deploy.transport.Transport`."""
+        with locked(self.session, self.workdir(), seconds, self.progress):
             yield
-        finally:
-            with contextlib.suppress(DeviceError):
-                self.session.shell(f'test "$(cat {lock}/token 2>/dev/null)" = {token} && rm -rf {lock}', timeout=30)
-
-    def _break_expired(self, lock: str) -> None:
-        expired = f'e=$(cat {lock}/expires 2>/dev/null); test -n "$e" && test $(date +%s) -gt $e'
-        script = f"{expired} && cat {lock}/owner && rm -rf {lock}"
-        done = self.session.shell(script)
-        if done.exit_code == 0:
-            self.progress(f"removed an expired lock of {done.stdout.decode(errors='replace').strip()}")
-
-    def _busy(self, lock: str) -> DeviceError:
-        done = self.session.shell(f"cat {lock}/owner; echo $(( $(cat {lock}/expires) - $(date +%s) ))")
-        lines = done.stdout.decode(errors="replace").split("\n")
-        owner, left = (lines[0], lines[1]) if len(lines) > 1 else ("somebody", "?")
-        return DeviceError(
-            Problem(
-                "EP0710",
-                f"the device is busy: {owner} is benchmarking there",
-                self.session.where,
-                f"wait until it has ended; the lock expires in {left} s at the latest",
-            )
-        )
 
 
 @contextlib.contextmanager
@@ -309,8 +319,11 @@ def open_ssh(
     """A transport over a new connection, closed at the end."""
     where = endpoint(device).text
     progress(f"connecting to {where}")
-    client = connect(device, accept_new_host_key=accept_new_host_key)
-    try:
-        yield SshTransport(SshSession(client, device, where), progress)
-    finally:
-        client.close()
+    with interrupt_once():
+        client = connect(device, accept_new_host_key=accept_new_host_key)
+        session = SshSession(client, device, where)
+        try:
+            yield SshTransport(session, progress)
+        finally:
+            session.clean_up()
+            client.close()

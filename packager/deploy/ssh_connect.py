@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import paramiko
+from paramiko.hostkeys import HostKeyEntry, InvalidHostKey
 
 from packager.config.device import Device
 from packager.config.load import devices_file, load_devices
@@ -145,13 +146,41 @@ def _cause(error: Exception) -> str:
     return os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
 
 
+def _load_host_keys(client: paramiko.SSHClient, file: Path) -> None:
+    """DeviceError EP0702 with the line that cannot be read."""
+    try:
+        client.load_host_keys(str(file))
+    except OSError as error:
+        raise DeviceError(Problem("EP0702", f"cannot read the known hosts: {error.strerror}", str(file))) from None
+    except _DAMAGED:
+        numbers = (number for number, line in enumerate(file.read_bytes().splitlines(), 1) if _is_damaged(line))
+        place = ":".join([str(file), *(str(number) for number in list(numbers)[:1])])
+        hint = "correct the line or remove it"
+        raise DeviceError(Problem("EP0702", "the known hosts have a line that is damaged", place, hint)) from None
+
+
+_DAMAGED = (InvalidHostKey, paramiko.SSHException, ValueError, IndexError)
+
+
+def _is_damaged(line: bytes) -> bool:
+    try:
+        text = line.decode().strip()
+        if text and not text.startswith("#"):
+            HostKeyEntry.from_line(text)
+    except paramiko.SSHException:
+        return False  # paramiko passes over what it does not understand but can decode
+    except _DAMAGED:
+        return True
+    return False
+
+
 def connect(device: Device, *, accept_new_host_key: bool = False) -> paramiko.SSHClient:
     """An authenticated client; DeviceError when that cannot be had."""
     place = endpoint(device)
     known_hosts = Path(device.known_hosts or "~/.ssh/known_hosts").expanduser()
     client = paramiko.SSHClient()
     if known_hosts.is_file():
-        client.load_host_keys(str(known_hosts))
+        _load_host_keys(client, known_hosts)
     client.set_missing_host_key_policy(
         _AcceptNew(known_hosts) if accept_new_host_key else _RefuseUnknown(place.text, known_hosts)
     )

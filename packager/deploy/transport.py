@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
-import signal
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Protocol
 
 from packager.errors import DeviceError, Problem
+
+_NOT_FOUND = 127
+"""Exit code of sh for a command that is not installed."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,10 @@ class Completed:
 class Workspace(Protocol):
     """A private directory where the programs run; it is gone when its context ends, however that happens."""
 
+    @property
+    def launcher(self) -> tuple[str, ...]:
+        """The command before every program, such as an emulator's; empty where programs run directly."""
+
     def put(self, name: str, data: bytes | Path, *, executable: bool = False) -> None:
         """Write a file atomically: under a temporary name first, renamed when complete.
 
@@ -50,6 +53,9 @@ class Workspace(Protocol):
 
     def shell(self, script: str, *, timeout: float | None = None) -> Completed:
         """Run a POSIX sh script on the machine itself, never through the launcher."""
+
+    def at_end(self, script: str) -> AbstractContextManager[None]:
+        """Run an sh script when the context ends, however that happens; signals wait for it."""
 
 
 class Transport(Protocol):
@@ -70,28 +76,29 @@ class Transport(Protocol):
         """Keep other benchmarks away for at most ``seconds``; DeviceError when one is running."""
 
 
-def check_ok(done: Completed, what: str, where: str) -> Completed:
+def check_ok(done: Completed, what: str, where: str, launcher: Sequence[str] = ()) -> Completed:
     """``done`` when it exited with 0, else DeviceError EP0720 with the program's last words."""
     if done.exit_code == 0:
         return done
     if done.exit_code == 126 or b"Exec format error" in done.stderr:
-        raise wrong_architecture(what, where, done)
+        raise wrong_architecture(what, where, done, launcher)
     ended = f"signal {-done.exit_code}" if done.exit_code < 0 else f"exit code {done.exit_code}"
     hint = "memory or the launcher may be short there; `edgepack verify` runs the same model without a device"
     text = f"{what} failed with {ended}: {done.error_text or 'no message'}"
     raise DeviceError(Problem("EP0720", text, where, hint if done.exit_code < 0 or not done.error_text else ""))
 
 
-def wrong_architecture(what: str, where: str, done: Completed) -> DeviceError:
-    """The error for a program the machine cannot run at all."""
-    return DeviceError(
-        Problem(
-            "EP0705",
-            f"{what} cannot run on this machine: {done.error_text or 'wrong architecture'}",
-            where,
-            "build for the device's own architecture (`edgepack targets`), or name a launcher such as qemu-aarch64",
-        )
-    )
+def wrong_architecture(what: str, where: str, done: Completed, launcher: Sequence[str]) -> DeviceError:
+    """The error for a program the machine cannot run at all, behind ``launcher`` if there is one."""
+    through = f" through {launcher[0]}" if launcher else ""
+    if launcher and done.exit_code == _NOT_FOUND:
+        hint = f"install {launcher[0]} there, or correct the launcher"
+    elif launcher:
+        hint = f"build for an architecture that {launcher[0]} runs (`edgepack targets`), or correct the launcher"
+    else:
+        hint = "build for the device's own architecture (`edgepack targets`), or name a launcher such as qemu-aarch64"
+    reason = done.error_text or "wrong architecture"
+    return DeviceError(Problem("EP0705", f"{what} cannot run on {where}{through}: {reason}", hint=hint))
 
 
 def shell_command(argv: Sequence[str], launcher: Sequence[str]) -> str:
@@ -103,21 +110,3 @@ def upload(workspace: Workspace, files: Mapping[str, bytes | Path], *, executabl
     """Put all ``files``; those named in ``executables`` may run."""
     for name, data in files.items():
         workspace.put(name, data, executable=name in executables)
-
-
-@contextlib.contextmanager
-def terminate_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP unwind like Ctrl-C, so that devices are left clean; only in the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    previous = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
