@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+
 from packager.bundle.manifest import Manifest
+
+CONTEXT_POINTERS = 3
+"""Members of the runtime's ``ep_context``, each a pointer."""
 
 
 def flash_bytes(manifest: Manifest) -> int:
@@ -11,5 +16,13 @@ def flash_bytes(manifest: Manifest) -> int:
 
 
 def ram_bytes(manifest: Manifest) -> int:
-    """The arena and static variables; the stack comes on top."""
-    return manifest.arena_bytes + sum(manifest.sections.get(name, 0) for name in ("data", "bss"))
+    """The arena, the context and static variables of one instance; the stack comes on top."""
+    static = sum(manifest.sections.get(name, 0) for name in ("data", "bss"))
+    return manifest.arena_bytes + context_bytes(manifest) + static
+
+
+def context_bytes(manifest: Manifest) -> int:
+    """What the caller keeps beside the arena."""
+    architecture = str(manifest.profile.get("triple", "native")).split("-")[0]
+    pointer = struct.calcsize("P") if architecture == "native" else 8 if "64" in architecture else 4
+    return CONTEXT_POINTERS * pointer
