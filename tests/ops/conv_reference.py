@@ -22,7 +22,8 @@ def convolve(
 ) -> Array:
     """ONNX Conv with explicit pads."""
     rank = x.ndim - 2
-    strides, dilations, pads = (tuple(strides) or (1,) * rank, tuple(dilations) or (1,) * rank, tuple(pads) or (0,) * 2 * rank)
+    strides, dilations = tuple(strides) or (1,) * rank, tuple(dilations) or (1,) * rank
+    pads = tuple(pads) or (0,) * 2 * rank
     padded = np.pad(x.astype(np.float64), [(0, 0), (0, 0), *zip(pads[:rank], pads[rank:], strict=True)])
     reach = [(k - 1) * d + 1 for k, d in zip(w.shape[2:], dilations, strict=True)]
     out = tuple((e - r) // s + 1 for e, r, s in zip(padded.shape[2:], reach, strides, strict=True))
@@ -34,7 +35,7 @@ def convolve(
         )
         for g in range(group):
             part = padded[(slice(None), slice(g * ic, (g + 1) * ic), *window)]
-            filters = w[(slice(g * oc, (g + 1) * oc), slice(None), *taps)].astype(np.float64)
+            filters = w[g * oc : (g + 1) * oc, :][(..., *taps)].astype(np.float64)
             y[:, g * oc : (g + 1) * oc] += np.einsum("nc...,oc->no...", part, filters)
     if bias is not None:
         y += bias.reshape(-1, *(1,) * rank)
@@ -62,11 +63,12 @@ def convolve_transposed(
     ic, oc = x.shape[1] // group, w.shape[1]
     for taps in itertools.product(*(range(k) for k in w.shape[2:])):
         window = tuple(
-            slice(t * d, t * d + (i - 1) * s + 1, s) for t, d, i, s in zip(taps, dilations, x.shape[2:], strides, strict=True)
+            slice(t * d, t * d + (i - 1) * s + 1, s)
+            for t, d, i, s in zip(taps, dilations, x.shape[2:], strides, strict=True)
         )
         for g in range(group):
             part = x[:, g * ic : (g + 1) * ic].astype(np.float64)
-            filters = w[(slice(g * ic, (g + 1) * ic), slice(None), *taps)].astype(np.float64)
+            filters = w[g * ic : (g + 1) * ic, :][(..., *taps)].astype(np.float64)
             y[(slice(None), slice(g * oc, (g + 1) * oc), *window)] += np.einsum("nc...,co->no...", part, filters)
     if bias is not None:
         y += bias.reshape(-1, *(1,) * rank)
