@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from tests.support.harness import Array
+
+
+def taken(filters: Array, taps: tuple[int, ...]) -> Array:
+    """``filters[:, :, *taps]`` in double precision."""
+    index: Any = (slice(None), slice(None), *taps)
+    taps_of: Array = filters[index].astype(np.float64)
+    return taps_of
 
 
 def convolve(
@@ -35,7 +43,7 @@ def convolve(
         )
         for g in range(group):
             part = padded[(slice(None), slice(g * ic, (g + 1) * ic), *window)]
-            filters = w[g * oc : (g + 1) * oc, :][(..., *taps)].astype(np.float64)
+            filters = taken(w[g * oc : (g + 1) * oc], taps)
             y[:, g * oc : (g + 1) * oc] += np.einsum("nc...,oc->no...", part, filters)
     if bias is not None:
         y += bias.reshape(-1, *(1,) * rank)
@@ -68,7 +76,7 @@ def convolve_transposed(
         )
         for g in range(group):
             part = x[:, g * ic : (g + 1) * ic].astype(np.float64)
-            filters = w[g * ic : (g + 1) * ic, :][(..., *taps)].astype(np.float64)
+            filters = taken(w[g * ic : (g + 1) * ic], taps)
             y[(slice(None), slice(g * oc, (g + 1) * oc), *window)] += np.einsum("nc...,co->no...", part, filters)
     if bias is not None:
         y += bias.reshape(-1, *(1,) * rank)
