@@ -38,6 +38,9 @@ tools:
 	command -v qemu-system-arm >/dev/null || missing="$$missing qemu-system-arm"; \
 	test -x /usr/sbin/sshd || missing="$$missing openssh-server"; \
 	command -v gcc >/dev/null || missing="$$missing gcc"; \
+	command -v g++ >/dev/null || missing="$$missing g++"; \
+	command -v clang >/dev/null || missing="$$missing clang"; \
+	command -v cmake >/dev/null || missing="$$missing cmake"; \
 	command -v clang-format >/dev/null || missing="$$missing clang-format"; \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \

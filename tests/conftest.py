@@ -11,6 +11,7 @@ import pytest
 _TOOLS = {
     "qemu": ("qemu-aarch64", "apt-get install qemu-user"),
     "qemu_system": ("qemu-system-arm", "apt-get install qemu-system-arm"),
+    "cmake": ("cmake", "apt-get install cmake"),
     "sshd": ("/usr/sbin/sshd", "apt-get install openssh-server"),
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -84,7 +83,7 @@ def test_a_compiler_without_embed_is_told_about_the_assembler_file(tmp_path: Pat
     assert f"firmware/{name}_weights.S" in result.stderr
 
 
-@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+@pytest.mark.cmake
 def test_a_project_gives_the_processors_flags_before_adding_the_bundle(tmp_path: Path) -> None:
     directory = bundle(tmp_path / "bundle", EmbedStyle.EMBED)
     project = tmp_path / "project"
@@ -100,7 +99,7 @@ def test_a_project_gives_the_processors_flags_before_adding_the_bundle(tmp_path:
         subprocess.run(command, cwd=project, check=True, capture_output=True)
 
 
-@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+@pytest.mark.cmake
 def test_cmake_builds_the_library(tmp_path: Path) -> None:
     directory = bundle(tmp_path / "bundle", EmbedStyle.EMBED)
     name = model_name(directory)
@@ -126,7 +125,7 @@ add_subdirectory("${BUNDLE}" network)
 """Projects that offer what these frameworks offer a package; they know the processor, the bundle is told nothing."""
 
 
-@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+@pytest.mark.cmake
 @pytest.mark.parametrize("framework", sorted(FRAMEWORKS))
 def test_the_bundle_is_a_part_of_a_frameworks_build(framework: str, tmp_path: Path) -> None:
     directory = bundle(tmp_path / "bundle", EmbedStyle.EMBED)
