@@ -39,7 +39,6 @@ tools:
 	test -x /usr/sbin/sshd || missing="$$missing openssh-server"; \
 	command -v gcc >/dev/null || missing="$$missing gcc"; \
 	command -v g++ >/dev/null || missing="$$missing g++"; \
-	command -v clang >/dev/null || missing="$$missing clang"; \
 	command -v cmake >/dev/null || missing="$$missing cmake"; \
 	command -v clang-format >/dev/null || missing="$$missing clang-format"; \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
