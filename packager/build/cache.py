@@ -22,8 +22,20 @@ def cache_directory() -> Path:
     own = os.environ.get("EDGEPACK_CACHE")
     if own:
         return Path(own)
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "edgepack"
+    return (user_cache() or Path(os.devnull)) / "edgepack"  # nothing can be kept below a file
+
+
+def user_cache() -> Path | None:
+    """The directory for all programs' caches; None when the environment names none."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if base.is_absolute():
+        return base
+    if os.environ.get("HOME") == "":  # nobody means the root directory
+        return None
+    try:
+        return Path.home() / ".cache"
+    except RuntimeError:
+        return None
 
 
 def key_of(parts: Iterable[bytes | str]) -> str:

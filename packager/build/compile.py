@@ -54,7 +54,7 @@ def compile_bundle(
     _write(directory, files)
     units = units_of(sources, target, toolchain, prefix)
     with scratch_directory() as scratch:
-        compiler = Compiler(toolchain, directory, Path(scratch), cache or Cache.default(), _cpu_is_said_in(target))
+        compiler = Compiler(toolchain, directory, scratch, cache or Cache.default(), _cpu_is_said_in(target))
         progress("compiling")
         made = compiler.compile(units.all(), files)
         library_objects = _pick(made, (*units.model, *units.support))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from packager.build.cache import Cache, key_of
-from packager.build.cpu_flags import unknown_cpu
+from packager.build.cache import Cache, key_of, user_cache
+from packager.build.cpu_flags import narrow_cpu, unknown_cpu
 from packager.build.runtime_files import dependencies
 from packager.build.toolchain import Toolchain
 from packager.build.units import Unit
@@ -23,6 +24,9 @@ JOBS = 2
 """Compilers at once; a model is one large unit, so more would only cost memory."""
 
 _SHOWN_LINES = 8
+_OF_PROFILE = frozenset({"EP0503", "EP0508"})
+"""Codes of problems that every source has, in words of the profile."""
+_NO_ROOM = re.compile(r"No space left on device|NoSpaceLeft|Disk quota exceeded")
 _OVERFLOW = re.compile(r"section '?([^' ]+)'? will not fit in region '?(\w+)'?: overflowed by (\d+) bytes")
 
 
@@ -63,7 +67,8 @@ class Compiler:
         self.cache.trim()
         problems = [outcome for outcome in outcomes if isinstance(outcome, Problem)]
         if problems:
-            raise BuildError(list(dict.fromkeys(problems)))  # a wrong CPU is one problem, not one of every source
+            of_profile = [problem for problem in problems if problem.code in _OF_PROFILE]
+            raise BuildError(list(dict.fromkeys(of_profile or problems)))  # one problem, not one of every source
         made = (outcome for outcome in outcomes if isinstance(outcome, Compiled))
         return {unit.source: compiled for unit, compiled in zip(units, made, strict=True)}
 
@@ -73,8 +78,8 @@ class Compiler:
         library.unlink(missing_ok=True)
         paths = [str(compiled.path) for compiled in objects]
         result = self._run([*self.toolchain.ar, "rcsD", str(library), *paths])
-        if result.returncode != 0:
-            raise BuildError(self._problem("EP0507", "the archiver failed", library.name, result))
+        if result.returncode != 0 or not library.is_file():
+            raise BuildError(self._problem("EP0507", _failure("archiver", "library", result), library.name, result))
 
     def link(self, program: Path, objects: Sequence[Compiled], inputs: Sequence[str], keys: Sequence[str]) -> None:
         """A program of ``objects`` and other ``inputs``: libraries, linker scripts.
@@ -90,7 +95,7 @@ class Compiler:
         paths = [str(compiled.path) for compiled in objects]
         command = [*self.toolchain.cc, *paths, *inputs, *self.toolchain.link_flags, "-o", str(program)]
         result = self._run(command)
-        if result.returncode == 0:
+        if result.returncode == 0 and program.is_file():
             self.cache.put(key, program.read_bytes())
             return
         overflow = _OVERFLOW.search(result.stderr)
@@ -98,7 +103,7 @@ class Compiler:
             section, region, over = overflow.groups()
             what = f"the program does not fit: {section} is {int(over):,} bytes too large for the board's {region}"
             raise BudgetError(Problem("EP0403", what, program.name, "use a smaller model or a board with more memory"))
-        raise BuildError(self._problem("EP0507", "the linker failed", program.name, result))
+        raise BuildError(self._problem("EP0507", _failure("linker", "program", result), program.name, result))
 
     def _object(self, unit: Unit, files: Mapping[str, bytes]) -> Compiled | Problem:
         path = self.scratch / unit.object_name
@@ -111,8 +116,8 @@ class Compiler:
             return Compiled(unit.object_name, key, path, data, usage.decode())
         result = self._run([*self.toolchain.cc, *unit.flags, "-c", unit.source, "-o", str(path)])
         if result.returncode != 0 or not path.is_file():
-            cpu = unknown_cpu(result.stderr, self.profile)
-            return cpu or self._problem("EP0506", "the compiler failed", unit.source, result)
+            cpu = unknown_cpu(result.stderr, self.profile) or narrow_cpu(result.stderr, self.profile)
+            return cpu or self._problem("EP0506", _failure("compiler", "object", result), unit.source, result)
         data = path.read_bytes()
         usage = usage_path.read_bytes() if usage_path.is_file() else b""
         self.cache.put(key, data)
@@ -134,6 +139,7 @@ class Compiler:
         environment = {**os.environ, "LC_ALL": "C", "SOURCE_DATE_EPOCH": "0"}
         if self.toolchain.kind == "zig":
             environment["ZIG_LOCAL_CACHE_DIR"] = str(self.scratch / "zig")
+            environment["ZIG_GLOBAL_CACHE_DIR"] = str(_zig_cache() or self.scratch / "zig")
         try:
             return subprocess.run(
                 command,
@@ -151,10 +157,18 @@ class Compiler:
 
     def _problem(self, code: str, what: str, where: str, result: subprocess.CompletedProcess[str]) -> Problem:
         """A failed command, with the first lines of what it said."""
-        if result.returncode < 0:
-            what += f": killed by signal {-result.returncode}"
         lines = [line for line in result.stderr.splitlines() if line.strip()][:_SHOWN_LINES]
-        return Problem(code, "\n      ".join([what, *lines]), where, f"compiler: {self.toolchain.identity}")
+        hint = f"compiler: {self.toolchain.identity}"
+        if _NO_ROOM.search(result.stderr):
+            hint = f"free some space in {tempfile.gettempdir()}, or set TMPDIR to a directory that has some"
+        return Problem(code, "\n      ".join([what, *lines]), where, hint)
+
+
+def _failure(tool: str, product: str, result: subprocess.CompletedProcess[str]) -> str:
+    if result.returncode == 0:
+        return f"the {tool} wrote no {product}, though it says that it succeeded"
+    killed = f": killed by signal {-result.returncode}" if result.returncode < 0 else ""
+    return f"the {tool} failed{killed}"
 
 
 def announce_first_use(toolchain: Toolchain, progress: Progress) -> Path | None:
@@ -165,21 +179,42 @@ def announce_first_use(toolchain: Toolchain, progress: Progress) -> Path | None:
     """
     if toolchain.kind != "zig":
         return None
-    marker = _zig_cache() / f"edgepack-{key_of([toolchain.identity, *toolchain.link_flags])[:16]}"
+    cache = _zig_cache()
+    if cache is None:
+        progress(
+            "there is no directory for caches (HOME and XDG_CACHE_HOME): zig compiles its support libraries again; "
+            "ZIG_GLOBAL_CACHE_DIR says where to keep them"
+        )
+        return None
+    marker = cache / f"edgepack-{key_of([toolchain.identity, *toolchain.link_flags])[:16]}"
     if marker.exists():
         return None
     progress("first build for this target: zig compiles its support libraries from source, once; this takes a minute")
     return marker
 
 
-def _zig_cache() -> Path:
+def _zig_cache() -> Path | None:
+    """Where zig keeps what it built for all builds, as zig itself would choose; None when it cannot write there."""
     own = os.environ.get("ZIG_GLOBAL_CACHE_DIR")
-    if own:
-        return Path(own)
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if base else Path.home() / ".cache") / "zig"
+    base = user_cache()
+    cache = Path(own) if own else base / "zig" if base else None
+    if cache is None:
+        return None
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return cache if os.access(cache, os.W_OK) else None
 
 
-def scratch_directory() -> tempfile.TemporaryDirectory[str]:
-    """A directory for one build's objects."""
-    return tempfile.TemporaryDirectory(prefix="edgepack-")
+@contextlib.contextmanager
+def scratch_directory() -> Iterator[Path]:
+    """A directory for one build's objects; BuildError when none can be made."""
+    try:
+        made = tempfile.TemporaryDirectory(prefix="edgepack-", ignore_cleanup_errors=True)
+    except OSError as error:
+        what = f"no directory for temporary files can be made: {error.strerror or error}"
+        hint = "free some space, or set TMPDIR to a directory that has some"
+        raise BuildError(Problem("EP0509", what, error.filename or "", hint)) from None
+    with made as name:
+        yield Path(name)

@@ -70,6 +70,20 @@ def unknown_cpu(message: str, where: str) -> Problem | None:
     return Problem("EP0503", f"the compiler does not know the cpu '{cpu}'", where, hint)
 
 
+_NARROW = re.compile(r"made for vectors of (\d+) floats")
+_WIDE_ENOUGH = {"8": "x86_64_v3", "16": "x86_64_v4"}
+
+
+def narrow_cpu(message: str, where: str) -> Problem | None:
+    """The problem when the generated code found that the CPU lacks the vectors it was made for."""
+    found = _NARROW.search(message)
+    if found is None:
+        return None
+    what = f"the target's isa has vectors of {found[1]} floats, its cpu has none so wide"
+    hint = f"set cpu to one that has them ({_WIDE_ENOUGH[found[1]]}, ...), or isa to what the cpu has"
+    return Problem("EP0508", what, where, hint)
+
+
 def _nearest(cpu: str, names: list[str]) -> str:
     """A hint that never lists dozens of names."""
     hint = did_you_mean(cpu, names)

@@ -131,5 +131,5 @@ def _write_errors(destination: Path, only: frozenset[int] | None = None) -> Iter
         if only is not None and error.errno not in only:
             raise
         what = f"the bundle cannot be written: {error.strerror or error}"
-        hint = "free some space or choose another output directory with -o"
+        hint = "free some space, there and for temporary files (TMPDIR), or choose another output directory with -o"
         raise BundleError(Problem("EP0605", what, str(destination), hint)) from error

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from packager import pipeline
 from packager.build.cache import Cache
 from packager.build.compile import compile_bundle
 from packager.config.load import load_target
 from packager.config.target import Target
 from packager.errors import BudgetError, BuildError, EdgepackError
 from tests.build.tiny import build_tiny, tiny_input, tiny_output, tiny_sources
+from tests.support import node_model
 
 GCC = {
     "schema": 1,
@@ -286,3 +289,59 @@ def test_gcc_says_so_in_its_own_words(tmp_path: Path) -> None:
     assert [(problem.code, problem.hint) for problem in caught.value.problems] == [
         ("EP0503", "did you mean 'skylake'?")
     ]
+
+
+def test_vectors_the_cpu_lacks_are_one_problem_in_the_profiles_words(tmp_path: Path) -> None:
+    x = np.zeros((1, 8, 4, 4), np.float32)
+    target = target_with("x86_64-linux", name="mine", cpu="baseline")
+    with pytest.raises(BuildError) as caught:
+        pipeline.build(node_model("Relu", {"x": x}), target, tmp_path / "out")
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.where) == ("EP0508", "target mine: cpu")
+    assert "vectors of 8 floats" in problem.what
+    assert "x86_64_v3" in problem.hint
+
+
+@pytest.mark.parametrize("silent_tool", ["cc", "ar"])
+def test_a_tool_that_writes_nothing_is_told_from_one_that_fails(tmp_path: Path, silent_tool: str) -> None:
+    tools = {"cc": ("gcc",), "ar": ("ar",), silent_tool: ("/bin/true",)}
+    target = Target.model_validate({**GCC, "toolchain": {"name": "gcc", **tools}})
+    with pytest.raises(BuildError, match=r"wrote no (object|library), though it says that it succeeded"):
+        compile_bundle(tiny_sources(target), target, name="tiny", directory=tmp_path / "b", cache=Cache(tmp_path / "c"))
+
+
+@pytest.mark.slow  # zig builds its C library in it
+@pytest.mark.parametrize("home", ["", "/dev/null"])
+def test_a_build_without_a_home_directory_has_a_cache_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str
+) -> None:
+    monkeypatch.setenv("HOME", home)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("ZIG_GLOBAL_CACHE_DIR", raising=False)
+    monkeypatch.delenv("EDGEPACK_CACHE", raising=False)
+    target, said = load_target("host"), list[str]()
+    artifact = compile_bundle(
+        tiny_sources(target),
+        target,
+        name="tiny",
+        directory=tmp_path,
+        progress=lambda message, _fraction=None: said.append(message),
+    )
+    assert run_tiny(artifact.run, tmp_path) == tiny_output()
+    assert any("ZIG_GLOBAL_CACHE_DIR" in message for message in said)
+    assert not Path("/.cache/zig").exists()
+
+
+def test_a_full_directory_for_temporary_files_comes_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = script(
+        tmp_path / "gcc",
+        '[[ " $* " == *" -o "* ]] || exec gcc "$@"; echo "error writing: No space left on device" >&2; exit 1',
+    )
+    target = Target.model_validate({**GCC, "toolchain": {"name": "gcc", "cc": (compiler,)}})
+    with pytest.raises(BuildError, match=r"hint: free some space in .*TMPDIR"):
+        compile_bundle(tiny_sources(target), target, name="tiny", directory=tmp_path / "b", cache=Cache(tmp_path / "c"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(BuildError, match=r"EP0509(.|\n)*TMPDIR"):
+        compile_bundle(tiny_sources(target), target, name="tiny", directory=tmp_path / "b", cache=Cache(tmp_path / "c"))
