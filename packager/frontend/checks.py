@@ -58,8 +58,8 @@ def check_supported(model: ir.Model, supported: Supported, where: str = "") -> N
 
 
 def check_static(model: ir.Model, where: str) -> None:
-    """Every value has an element type and a shape of positive integers."""
-    unknown, empty, untyped = [], [], []
+    """Every value has an element type and a shape of positive integers, with a product that an index holds."""
+    unknown, empty, untyped, large = [], [], [], []
     for value in _values(model.graph):
         if value.dtype is None or (value.type is not None and not isinstance(value.type, ir.TensorType)):
             untyped.append(_label(value))
@@ -67,6 +67,8 @@ def check_static(model: ir.Model, where: str) -> None:
             unknown.append(_label(value))
         elif 0 in tuple(value.shape) and not _is_absent(value):
             empty.append(f"{_label(value)} {list(value.shape)}")
+        elif math.prod(value.shape.numpy()) > _MOST_ELEMENTS:
+            large.append(f"{_label(value)} {list(value.shape)}")
     problems = []
     fault = _inference_fault(model) if untyped or unknown else ""
     if untyped:
@@ -76,6 +78,9 @@ def check_static(model: ir.Model, where: str) -> None:
         what = f"shapes depend on run-time data: {_list(unknown)}"
         hint = fault or "every shape must follow from the input shapes (see --dim)"
         problems.append(Problem("EP0206", what, where, hint))
+    if large:
+        what = f"tensors with more than {_MOST_ELEMENTS:,} elements are not supported: {_list(large)}"
+        problems.append(Problem("EP0111", what, where, "check the model's shapes and the values given with --dim"))
     if empty:
         what = f"tensors with a zero-size dimension are not supported: {_list(empty)}"
         problems.append(Problem("EP0205", what, where, "give the dimension a size of at least 1"))

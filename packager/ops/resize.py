@@ -26,6 +26,10 @@ from packager.program import Buffer, Descriptor, DType, Format, Kernel, KernelCa
 
 RESAMPLE = Kernel("ep_resample_f32", "ep_resample.h", splits=True)
 
+_LONGEST = 1 << 24
+"""Positions are single precision, by the text's coordinate functions in every runtime: beyond this they are not exact,
+and the tables of an axis would be larger than any network."""
+
 _Indices = npt.NDArray[np.int32]
 _Weights = npt.NDArray[np.float32]
 
@@ -44,6 +48,9 @@ def resize(node: ir.Node, ctx: LoweringContext) -> list[KernelCall]:
     assert x_format.block == y_format.block, "Resize of one block into another"
     if x_format.block and not all(axis.is_identity(transformation) for axis in axes[:2]):
         raise ctx.unsupported(node, "a change of batch or channels on a blocked tensor")
+    longest = max((axis.outside for axis in axes if not axis.is_identity(transformation)), default=0)
+    if longest > _LONGEST:
+        raise ctx.unsupported(node, f"an axis of {longest:,} positions", f"it may have up to {_LONGEST:,}")
     mode = node.attributes.get_string("mode", "nearest")
     if mode == "nearest":
         return _nearest(node, ctx, axes, transformation)

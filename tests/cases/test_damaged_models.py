@@ -6,6 +6,7 @@ import contextlib
 import random
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -144,6 +145,14 @@ def test_inputs_no_index_reaches_are_refused_at_once() -> None:
     model = one_node("Neg", 1)
     model.graph.input[0].type.CopyFrom(onnx.helper.make_tensor_type_proto(onnx.TensorProto.INT64, [2**40]))
     with pytest.raises(ModelError, match=r"EP0111.*input 'x' has 1,099,511,627,776 elements"):
+        load_model(model, supported=supported)
+
+
+def test_other_tensors_no_index_reaches_are_refused_before_tables_are_made_for_them() -> None:
+    scales = onnx.numpy_helper.from_array(np.array([1e12], np.float32), "scales")
+    model = one_node("Resize", 1, scales)
+    model.graph.node[0].input[:] = ["x", "", "scales"]
+    with pytest.raises(ModelError, match=r"EP0111.*'y0' \(output of Resize\) \[39\d{11}\]"):
         load_model(model, supported=supported)
 
 

@@ -176,3 +176,10 @@ def test_linear_on_integers_is_refused() -> None:
     x = numbers(1, 1, 4, 4, dtype=np.uint8)
     with pytest.raises(ModelError, match="uint8"):
         compiled(model_of(x, scales=[1, 1, 2, 2], mode="linear"))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_an_axis_too_long_for_exact_positions_is_refused(mode: str) -> None:
+    x = numbers(1, 1, 2, 2)
+    with pytest.raises(ModelError, match=r"EP0212.*an axis of 20,000,000 positions"):
+        compiled(model_of(x, sizes=[1, 1, 2, 20_000_000], mode=mode))
