@@ -38,6 +38,8 @@ _SELF_TEST_CASES = 2
 _FEWEST_FRAMES = 4
 MEMORY_GOAL = 1.10
 """Arena over lower bound, beyond which a layout without padded lanes is tried."""
+SMALL_CODE = ("-Os",)
+"""What ``optimize="size"`` adds to the compiler's flags; the last level given counts."""
 MODEL_FILE = "model/model.onnx"
 """The original model in a bundle, dimensions pinned, external data inside."""
 
@@ -124,11 +126,9 @@ def compile_model(
             isa=target.vector_isa(),
             threads=target.threads,
             sha256=loaded.sha256,
-            optimize=optimize,
-            halos=halos,
             states=states,
         )
-        return plan(lowered, optimize=optimize, progress=progress)
+        return plan(lowered, progress=progress)
 
     program, memory = arrange(exact=optimize == "ram")
     if memory.ratio > MEMORY_GOAL:
@@ -171,7 +171,7 @@ def build(
     board = board or _default_board(target)
     compiled = compile_model(model, target, dims=dims, states=states, name=name, optimize=optimize, progress=progress)
     destination = out or Path(f"{compiled.program.name}-{target.name}")
-    target = target.model_copy(update={"threads": compiled.program.threads})  # 1 where no step is worth sharing
+    target = _adapted(target, compiled.program.threads, optimize)
     sources = {**compiled.sources, **extra_sources(compiled, extras, progress)}
     with staging(destination) as directory:
         artifact = compile_bundle(
@@ -181,6 +181,12 @@ def build(
         write_reports(compiled, manifest, directory)
         bundle = publish(directory, destination, manifest)
     return Built(bundle, compiled)
+
+
+def _adapted(target: Target, threads: int, optimize: str) -> Target:
+    """The profile as this model is compiled with it: one thread where none is worth sharing with, small code if asked."""
+    cflags = (*target.cflags, *SMALL_CODE) if optimize == "size" else target.cflags
+    return target.model_copy(update={"threads": threads, "cflags": cflags})
 
 
 def extra_sources(compiled: Compiled, extras: Extras, progress: Progress = silent) -> dict[str, bytes]:

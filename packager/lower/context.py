@@ -38,11 +38,9 @@ class LoweringContext:
     Dtypes and static shapes of every value are known when lowering starts (the frontend guarantees it).
     """
 
-    def __init__(self, isa: Isa, *, threads: int = 1, optimize: str = "speed", halos: bool = True) -> None:
+    def __init__(self, isa: Isa, *, threads: int = 1) -> None:
         self.isa = isa
         self.threads = threads
-        self.optimize = optimize
-        self.halos = halos
         self.buffers: dict[str, Buffer] = {}
         self._constants: dict[tuple[str, bytes], Constant] = {}
         self._values: dict[ir.Value, Operand] = {}

@@ -35,8 +35,6 @@ def lower(
     isa: Isa,
     threads: int = 1,
     sha256: str = "",
-    optimize: str = "speed",
-    halos: bool = True,
     states: Mapping[str, str] = NO_STATES,
 ) -> Program:
     """Lower every node in graph order.
@@ -45,7 +43,7 @@ def lower(
     Raises ModelError with all nodes that cannot be lowered, not only the first, or all states that do not fit.
     """
     check_states(model, states)
-    ctx = LoweringContext(isa, threads=threads, optimize=optimize, halos=halos)
+    ctx = LoweringContext(isa, threads=threads)
     table = lowerings()
     body: list[KernelCall] = []
     problems: list[Problem] = []

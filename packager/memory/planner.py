@@ -20,14 +20,13 @@ _LARGEST = 1 << 40
 _SHAPES_HINT = "check the model's shapes: `edgepack inspect MODEL`"
 
 
-def plan(program: Program, *, optimize: str = "speed", progress: Progress = silent) -> tuple[Program, MemoryReport]:
+def plan(program: Program, *, progress: Progress = silent) -> tuple[Program, MemoryReport]:
     """``program`` with its calls in the best order found and an offset for every buffer, checked, and what it costs.
 
-    Every ``optimize`` mode plans alike: an order that needs less memory costs no time.  Buffers nothing touches are
-    dropped.  Arena offsets are multiples of ``max(16, 4 * lanes)``, which becomes the arena's alignment.
+    Buffers nothing touches are dropped.  Arena offsets are multiples of ``max(16, 4 * lanes)``, which becomes the
+    arena's alignment.
     Raises BudgetError for tensors no machine can hold and ModelError for negative extents.
     """
-    del optimize
     progress("planning memory")
     align = max(16, 4 * program.lanes)
     _check_sizes(program)

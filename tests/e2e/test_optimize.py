@@ -1,4 +1,4 @@
-"""Where padded lanes would cost more than a tenth of the memory, a layout without them is taken."""
+"""What ``--optimize`` and the memory goal change."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import onnx
 import onnx.helper as oh
 import pytest
 
+import edgepack
 from packager.config.load import load_target
 from packager.pipeline import MEMORY_GOAL, compile_model
 
@@ -37,3 +38,12 @@ def test_the_arena_stays_within_its_goal(target: str) -> None:
 def test_optimize_ram_pads_nothing() -> None:
     digits = Path(__file__).parents[2] / "examples/digits/digits.onnx"
     assert compile_model(digits, load_target("rpi4"), optimize="ram").memory.ratio <= 1.01
+
+
+@pytest.mark.qemu_system
+def test_optimize_size_makes_smaller_code_with_the_same_outputs(tmp_path: Path) -> None:
+    digits = Path(__file__).parents[2] / "examples/digits/digits.onnx"
+    speed = edgepack.build(digits, "cortex-m4f", out=tmp_path / "speed")
+    size = edgepack.build(digits, "cortex-m4f", out=tmp_path / "size", optimize="size")
+    assert size.manifest.sections["text"] < 0.8 * speed.manifest.sections["text"]
+    assert edgepack.verify(size).passed
