@@ -184,7 +184,7 @@ def build(
 
 
 def _adapted(target: Target, threads: int, optimize: str) -> Target:
-    """The profile as this model is compiled with it: one thread where none is worth sharing with, small code if asked."""
+    """The profile as this model is compiled with it: without threads that nothing uses, with small code on request."""
     cflags = (*target.cflags, *SMALL_CODE) if optimize == "size" else target.cflags
     return target.model_copy(update={"threads": threads, "cflags": cflags})
 
