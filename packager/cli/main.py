@@ -5,10 +5,12 @@ Exit codes: 0 done, 1 something the user can act on, 2 wrong usage, 70 a bug, 13
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import io
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Annotated, Any
 
@@ -17,10 +19,11 @@ from typer.core import TyperGroup
 
 from packager import __version__
 from packager.cli import bench, build, deploy, doctor, inspect, new, ops, profiles, run, verify
-from packager.errors import EdgepackError
+from packager.errors import BudgetError, BundleError, EdgepackError, Problem
 
 EXIT_PROBLEM = 1
 EXIT_BUG = 70
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class _Commands(TyperGroup):
@@ -78,7 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _clean_up_when_terminated()
     _print_any_name()
     try:
-        app(args=given, prog_name="edgepack")
+        with _exhaustion_explained():
+            app(args=given, prog_name="edgepack")
     except EdgepackError as error:
         _show(error, as_json="--json" in given)
         if traceback:
@@ -104,11 +108,25 @@ def _show(error: EdgepackError, *, as_json: bool) -> None:
 
 def _show_bug(error: Exception) -> None:
     from packager.cli import console
-    from packager.errors import Problem
 
     what = f"internal error: {type(error).__name__}: {error}".rstrip(": ")
     hint = "this is a bug in edgepack; run again with --traceback and report what it prints"
     console.show_problem(Problem("EP9999", what, hint=hint))
+
+
+@contextlib.contextmanager
+def _exhaustion_explained() -> Iterator[None]:
+    """A full disk or memory is no bug, wherever it shows."""
+    try:
+        yield
+    except MemoryError as error:
+        what = f"this machine has too little memory for it: {error}".rstrip(": ")
+        raise BudgetError(Problem("EP0404", what, hint="close other programs, or build on a larger machine")) from error
+    except OSError as error:
+        if error.errno not in _FULL and "temporary directory" not in str(error):
+            raise
+        hint = "free some space, or set TMPDIR to a directory that has some"
+        raise BundleError(Problem("EP0605", error.strerror or str(error), error.filename or "", hint)) from error
 
 
 def _print_any_name() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import packager
+from packager.cli.main import main
 from tests.cli.conftest import Edgepack
 
 HEAVY = (
@@ -46,6 +47,34 @@ def test_names_that_the_output_cannot_encode_are_escaped(name: str) -> None:
     assert ended.returncode == 1
     assert ended.stderr.startswith(b"error[EP0301]: there is no target '")
     assert name.encode("ascii", "backslashreplace") in ended.stderr
+
+
+def test_a_machine_without_room_for_temporary_files_is_no_bug(tmp_path: Path) -> None:
+    """No file may hold a byte, as on a full disk."""
+    digits = Path(__file__).parents[2] / "examples" / "digits" / "digits.onnx"
+    program = (
+        "import resource, signal\n"
+        "from packager.cli.main import main\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        f"main(['verify', {str(digits)!r}])\n"
+    )
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert ended.returncode == 1, ended.stderr
+    assert ended.stderr.startswith("error[EP0605]: No usable temporary directory found")
+    assert "hint: free some space, or set TMPDIR" in ended.stderr
+
+
+def test_too_little_memory_is_no_bug(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(name: str) -> None:
+        raise MemoryError(f"Unable to allocate 9 PiB for {name}")
+
+    monkeypatch.setattr("packager.config.load.load_target", exhausted)
+    with pytest.raises(SystemExit) as ended:
+        main(["targets", "rpi4"])
+    assert ended.value.code == 1
+    assert "error[EP0404]: this machine has too little memory for it: Unable to allocate" in capfd.readouterr().err
 
 
 def test_the_version_is_printed(edgepack: Edgepack) -> None:
