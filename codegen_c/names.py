@@ -18,7 +18,7 @@ _CPP_WORDS = (
     "typeid typename using virtual wchar_t xor"
 )
 _OPENCL_WORDS = "kernel global local constant half complex imaginary image2d_t sampler_t uchar ushort uint ulong"
-_LIBRARY_WORDS = "main errno stdin stdout stderr std ep memcpy memset memmove exit abort signal time linux unix arm"
+_LIBRARY_WORDS = "main errno stdin stdout stderr std ep sem memcpy memset memmove exit abort signal time linux unix arm"
 RESERVED = frozenset(" ".join((_C_WORDS, _CPP_WORDS, _OPENCL_WORDS, _LIBRARY_WORDS)).split())
 """Words that no identifier of ours may be, whatever the language of the file."""
 
