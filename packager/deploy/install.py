@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packager.deploy.signals import uninterrupted
-from packager.deploy.ssh import SshSession, SshTransport, SshWorkspace, removal
+from packager.deploy.ssh import SshTransport, SshWorkspace, removal
 from packager.deploy.transport import check_ok, wrong_architecture
 from packager.errors import DeviceError, Problem
 from packager.progress import Progress, silent
@@ -62,24 +62,25 @@ def install(bundle: Path, transport: SshTransport, *, progress: Progress = silen
 
 def installed(transport: SshTransport) -> list[Installed]:
     """What was put on the device, sorted by name."""
-    session = transport.session
-    folder = _models(transport)
-    script = f'cd {shlex.quote(folder)} && for d in */; do test -d "$d" && du -sk "$d"; done; true'
-    rows = [line.split(None, 1) for line in session.shell(script).stdout.decode("utf-8", "replace").splitlines()]
-    sizes = {name.rstrip("/"): int(size) * 1024 for size, name in rows}
-    names = sorted(name for name in sizes if not name.endswith(_PARTIAL))
-    digests = {name: _model_of(session, f"{folder}/{name}") for name in names}
-    return [Installed(name, digests[name] or "", sizes[name], damaged=digests[name] is None) for name in names]
+    mark = f"\n{secrets.token_hex(8)} ".encode()
+    each = f'printf \'\\n{mark.decode().strip()} \' && du -sk "$d" && cat "$d/{MANIFEST}" 2> /dev/null'
+    script = f'cd {shlex.quote(_models(transport))} && for d in */; do test -d "$d" && {each}; done; true'
+    found: list[Installed] = []
+    for entry in transport.session.shell(script).stdout.split(mark)[1:]:
+        line, _, manifest = entry.partition(b"\n")
+        size, name = line.decode("utf-8", "replace").split(None, 1)
+        digest = _model_of(manifest)
+        found.append(Installed(name.rstrip("/"), digest or "", int(size) * 1024, damaged=digest is None))
+    return sorted((entry for entry in found if not entry.name.endswith(_PARTIAL)), key=lambda entry: entry.name)
 
 
-def _model_of(session: SshSession, directory: str) -> str | None:
-    """The sha256 of the model of an installed bundle, None when its manifest does not say that."""
-    done = session.shell(f"cat {shlex.quote(f'{directory}/{MANIFEST}')}")
+def _model_of(manifest: bytes) -> str | None:
+    """The sha256 of the model in a manifest, None when it does not say that."""
     try:
-        manifest = json.loads(done.stdout)
+        document = json.loads(manifest)
     except ValueError:
         return None
-    digest = manifest.get("model_sha256") if isinstance(manifest, dict) else None
+    digest = document.get("model_sha256") if isinstance(document, dict) else None
     return digest if isinstance(digest, str) and digest else None
 
 

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from packager.cli.main import main
-from tests.deploy.conftest import sshd, start_sshd
+from tests.deploy.conftest import Server, sshd, start_sshd
 
 __all__ = ["edgepack", "sshd", "start_sshd"]  # the last two are fixtures of the SSH tests, used here too
+
+DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.onnx"
 
 
 @dataclass(frozen=True)
@@ -48,3 +50,34 @@ def edgepack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         return Ran(code if isinstance(code, int) else 0 if code is None else 1, printed.out, printed.err)
 
     return run
+
+
+@pytest.fixture
+def pi(edgepack: Edgepack, sshd: Server, tmp_path: Path) -> str:
+    """The name of a device in devices.yaml that is the server."""
+    file = tmp_path / "config" / "edgepack" / "devices.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        "schema: 1\n"
+        "devices:\n"
+        "  pi:\n"
+        "    host: 127.0.0.1\n"
+        f"    user: {sshd.device.user}\n"
+        f"    port: {sshd.port}\n"
+        f"    identity_file: {sshd.root}/user_key\n"
+        f"    known_hosts: {sshd.root}/known_hosts\n"
+        f"    workdir: {sshd.workdir}\n"
+        "    launcher: qemu-aarch64\n"
+        "    board: raspberry-pi-4b\n"
+    )
+    return "pi"
+
+
+@pytest.fixture(scope="session")
+def device_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The digits model for a Raspberry Pi 4."""
+    made = tmp_path_factory.mktemp("device") / "digits-rpi4"
+    with pytest.raises(SystemExit) as ended:
+        main(["build", str(DIGITS), "--target", "rpi4", "-o", str(made)])
+    assert ended.value.code in (None, 0)
+    return made

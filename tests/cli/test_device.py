@@ -6,44 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from packager.cli.main import main
 from tests.cli.conftest import Edgepack
 from tests.deploy.conftest import Server
 
 pytestmark = [pytest.mark.sshd, pytest.mark.qemu]
 
 MODEL = Path(__file__).parents[2] / "examples" / "digits" / "digits.onnx"
-
-
-@pytest.fixture
-def pi(edgepack: Edgepack, sshd: Server, tmp_path: Path) -> str:
-    """The name of a device in devices.yaml that is the server."""
-    file = tmp_path / "config" / "edgepack" / "devices.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text(
-        "schema: 1\n"
-        "devices:\n"
-        "  pi:\n"
-        "    host: 127.0.0.1\n"
-        f"    user: {sshd.device.user}\n"
-        f"    port: {sshd.port}\n"
-        f"    identity_file: {sshd.root}/user_key\n"
-        f"    known_hosts: {sshd.root}/known_hosts\n"
-        f"    workdir: {sshd.workdir}\n"
-        "    launcher: qemu-aarch64\n"
-        "    board: raspberry-pi-4b\n"
-    )
-    return "pi"
-
-
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The digits model for a Raspberry Pi 4."""
-    made = tmp_path_factory.mktemp("device") / "digits-rpi4"
-    with pytest.raises(SystemExit) as ended:
-        main(["build", str(MODEL), "--target", "rpi4", "-o", str(made)])
-    assert ended.value.code in (None, 0)
-    return made
 
 
 def test_bench_builds_for_the_devices_board_measures_there_and_cleans_up(
@@ -57,19 +25,19 @@ def test_bench_builds_for_the_devices_board_measures_there_and_cleans_up(
     assert sshd.left_behind() == []
 
 
-def test_verify_and_run_work_there_too(edgepack: Edgepack, bundle: Path, pi: str, sshd: Server) -> None:
-    verified = edgepack("verify", bundle, "--device", pi, "--json")
+def test_verify_and_run_work_there_too(edgepack: Edgepack, device_bundle: Path, pi: str, sshd: Server) -> None:
+    verified = edgepack("verify", device_bundle, "--device", pi, "--json")
     assert verified.json["passed"], verified.err
     image = MODEL.parent / "images" / "7.npy"
-    (row,) = edgepack("run", bundle, "-i", image, "--device", pi, "--json").json["outputs"]
+    (row,) = edgepack("run", device_bundle, "-i", image, "--device", pi, "--json").json["outputs"]
     assert max(range(10), key=row["values"][0].__getitem__) == 7
     assert sshd.left_behind() == []
 
 
-def test_a_bundle_is_deployed_listed_and_removed(edgepack: Edgepack, bundle: Path, pi: str) -> None:
-    placed = edgepack("deploy", bundle, "--device", pi, "--json").json["placed"]
+def test_a_bundle_is_deployed_listed_and_removed(edgepack: Edgepack, device_bundle: Path, pi: str) -> None:
+    placed = edgepack("deploy", device_bundle, "--device", pi, "--json").json["placed"]
     assert (Path(placed) / "manifest.json").is_file()
-    refused = edgepack("deploy", bundle, "--device", pi, "--keep", "--json")
+    refused = edgepack("deploy", device_bundle, "--device", pi, "--keep", "--json")
     assert [problem["code"] for problem in refused.json["problems"]] == ["EP0719"]
     assert "digits-rpi4" in edgepack("deploy", "--device", pi, "--list").out
     assert edgepack("deploy", "--device", pi, "--remove", "digits-rpi4", "--json").json["installed"] == []
@@ -77,10 +45,34 @@ def test_a_bundle_is_deployed_listed_and_removed(edgepack: Edgepack, bundle: Pat
     assert "nothing is deployed" in edgepack("deploy", "--device", pi, "--list").out
 
 
+def test_a_deployment_with_a_damaged_manifest_is_shown_and_removed(edgepack: Edgepack, pi: str, sshd: Server) -> None:
+    damaged = sshd.workdir / "models" / "old-rpi4"
+    damaged.mkdir(parents=True)
+    (damaged / "manifest.json").write_text("{}")
+    listed = edgepack("deploy", "--device", pi, "--list").out
+    assert "old-rpi4" in listed
+    assert "damaged" in listed
+    assert edgepack("deploy", "--device", pi, "--remove", "old-rpi4", "--json").json["installed"] == []
+    assert not damaged.exists()
+
+
+def test_a_wrong_list_of_processors_is_wrong_usage_before_anything_is_sent(
+    edgepack: Edgepack, device_bundle: Path, pi: str, sshd: Server
+) -> None:
+    ran = edgepack("bench", device_bundle, "--device", pi, "--cpu", "x")
+    assert ran.code == 2
+    assert "no list of processors" in ran.err
+    assert not sshd.workdir.exists()
+
+
 def test_a_bundle_of_another_architecture_is_refused(edgepack: Edgepack, pi: str, sshd: Server) -> None:
     ran = edgepack("bench", MODEL, "--target", "x86_64-linux", "--device", pi, "--json")
     assert ran.code == 1
-    assert [problem["code"] for problem in ran.json["problems"]] == ["EP0705"]
+    [problem] = ran.json["problems"]
+    assert problem["code"] == "EP0705"
+    assert f"cannot run on {pi} (" in problem["what"]
+    assert "through qemu-aarch64: " in problem["what"]
+    assert "correct the launcher" in problem["hint"]
     assert sshd.left_behind() == []
 
 

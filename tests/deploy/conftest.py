@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
 import shutil
@@ -38,7 +39,8 @@ class Server:
         """End every connection as a lost network would."""
         sessions = _children(self.process.pid)
         for pid in [child for session in sessions for child in _children(session)] + sessions:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def left_behind(self) -> list[str]:
         """What a finished run left in the workdir."""

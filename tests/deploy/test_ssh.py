@@ -81,6 +81,16 @@ def test_an_unknown_host_key_is_remembered_when_accepted(sshd: Server) -> None:
     assert known_hosts.read_text() == written
 
 
+@pytest.mark.parametrize("damage", [b"[127.0.0.1]:2222 ssh-ed25519 AAAAC\n", b"\xff\xfe host\n"])
+def test_a_damaged_line_of_known_hosts_is_named(sshd: Server, damage: bytes) -> None:
+    known_hosts = sshd.root / "known_hosts"
+    known_hosts.write_bytes(b"# mine\n" + known_hosts.read_bytes() + damage)
+    with pytest.raises(DeviceError, match="damaged") as error, open_ssh(sshd.device):
+        pass
+    assert code(error) == "EP0702"
+    assert error.value.problems[0].where == f"{known_hosts}:3"
+
+
 @pytest.mark.parametrize("accept", [False, True])
 def test_a_changed_host_key_is_always_refused(sshd: Server, accept: bool) -> None:
     other = sshd.root / "other_key"
