@@ -52,7 +52,7 @@ def install(bundle: Path, transport: SshTransport, *, progress: Progress = silen
         for index, (name, file) in enumerate(files.items()):
             progress(f"uploading {name}", index / len(files))
             workspace.put(name, file, executable=name in programs)
-        _check_hashes(workspace, bench, files)
+        _check_hashes(workspace, transport.name, bench, files)
         q_final, q_partial = shlex.quote(final), shlex.quote(partial)
         swap = f"rm -rf {q_final} && mv {q_partial} {q_final} && rm -f {q_final}/.pid"
         with uninterrupted():
@@ -101,9 +101,8 @@ def _models(transport: SshTransport) -> str:
     return folder
 
 
-def _check_hashes(workspace: SshWorkspace, bench: str, files: dict[str, Path]) -> None:
+def _check_hashes(workspace: SshWorkspace, where: str, bench: str, files: dict[str, Path]) -> None:
     """The device's own arithmetic on what arrived; a program that does not run there was built for another machine."""
-    where = workspace.session.where
     done = workspace.run([bench, "--sha256", *files])
     if done.exit_code != 0:
         raise wrong_architecture("the bundle", where, done, workspace.launcher)

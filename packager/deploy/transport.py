@@ -11,8 +11,11 @@ from typing import Protocol
 
 from packager.errors import DeviceError, Problem
 
-_NOT_FOUND = 127
-"""Exit code of sh for a command that is not installed."""
+_NOT_STARTED, _NOT_FOUND = 126, 127
+"""Exit codes of sh for a command that cannot be started, and for one that is not installed."""
+
+_FOREIGN = (b"Exec format error", b"Invalid ELF image")
+"""What sh and qemu say to a program for another architecture."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ def check_ok(done: Completed, what: str, where: str, launcher: Sequence[str] = (
     """``done`` when it exited with 0, else DeviceError EP0720 with the program's last words."""
     if done.exit_code == 0:
         return done
-    if done.exit_code == 126 or b"Exec format error" in done.stderr:
+    foreign = any(words in done.stderr for words in _FOREIGN)
+    if foreign or done.exit_code == _NOT_STARTED or (launcher and done.exit_code == _NOT_FOUND):
         raise wrong_architecture(what, where, done, launcher)
     ended = f"signal {-done.exit_code}" if done.exit_code < 0 else f"exit code {done.exit_code}"
     hint = "memory or the launcher may be short there; `edgepack verify` runs the same model without a device"

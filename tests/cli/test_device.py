@@ -73,6 +73,8 @@ def test_a_bundle_of_another_architecture_is_refused(edgepack: Edgepack, pi: str
     assert f"cannot run on {pi} (" in problem["what"]
     assert "through qemu-aarch64: " in problem["what"]
     assert "correct the launcher" in problem["hint"]
+    inference = edgepack("verify", MODEL, "--target", "x86_64-linux", "--device", pi, "--json")
+    assert [problem["code"] for problem in inference.json["problems"]] == ["EP0705"]
     assert sshd.left_behind() == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -38,8 +39,11 @@ def wait_for(pattern: str, server: Server, process: subprocess.Popen[str]) -> No
 
 def is_clean(server: Server) -> bool:
     """Whether nothing is left on the device, neither a file nor a process."""
-    running = subprocess.run(["pgrep", "-f", "^qemu-aarch64 ./bench"], capture_output=True, check=False)
-    return server.left_behind() == [] and running.stdout == b""
+    running = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            running += [process.name] * str((process / "cwd").readlink()).startswith(str(server.workdir))
+    return server.left_behind() == [] and not running
 
 
 @pytest.mark.parametrize(
