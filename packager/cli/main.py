@@ -8,10 +8,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
-import signal
 import sys
 from collections.abc import Iterator, Sequence
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -19,6 +17,7 @@ from typer.core import TyperGroup
 
 from packager import __version__
 from packager.cli import bench, build, deploy, doctor, inspect, new, ops, profiles, run, verify
+from packager.deploy.signals import interrupt_once
 from packager.errors import BudgetError, BundleError, EdgepackError, Problem
 
 EXIT_PROBLEM = 1
@@ -78,10 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     traceback = "--traceback" in given
     if traceback:
         given = ["--traceback", *(word for word in given if word != "--traceback")]
-    _clean_up_when_terminated()
     _print_any_name()
     try:
-        with _exhaustion_explained():
+        with interrupt_once(), _exhaustion_explained():
             app(args=given, prog_name="edgepack")
     except EdgepackError as error:
         _show(error, as_json="--json" in given)
@@ -134,14 +132,3 @@ def _print_any_name() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _clean_up_when_terminated() -> None:
-    """Let SIGTERM and SIGHUP end the program as Ctrl-C does, so that devices and files are left clean."""
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), interrupt)
