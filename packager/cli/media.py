@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
-import struct
+import warnings
 import wave
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,15 +20,14 @@ from packager.program import DType
 
 Array = npt.NDArray[np.generic]
 
-_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # colour type: samples per pixel
-_MOST_PIXELS = 1 << 26
+_PICTURES = (".png", ".jpg", ".jpeg", ".bmp")
+_GREY_MODES = frozenset(("1", "L", "LA", "La"))
 _NUMBERS = "biuf"
 """Kinds of numpy dtypes that inputs have."""
 _FORMS = {
     ".npy": "write it with numpy.save(file, array); objects and pickles are not read",
     ".npz": "write it with numpy.savez(file, NAME=array, ...); objects and pickles are not read",
-    ".png": "pictures are 8-bit PNG, not interlaced, of exactly the input's size",
+    **dict.fromkeys(_PICTURES, "pictures are PNG, JPEG or BMP of exactly the input's size"),
     ".wav": "sounds are mono WAV with 16-bit samples",
 }
 """The way out, by kind of file."""
@@ -62,14 +62,18 @@ def _port(name: str, ports: Sequence[PortInfo], file: Path) -> PortInfo:
 
 
 def _read(file: Path, port: PortInfo) -> Array:
-    readers = {".npy": _read_npy, ".png": lambda picture: _arrange(read_png(picture), port), ".wav": _read_wav}
+
+    def read_arranged(picture: Path) -> Array:
+        return _arrange(read_picture(picture), port)
+
+    readers = {".npy": _read_npy, ".wav": _read_wav, **dict.fromkeys(_PICTURES, read_arranged)}
     reader = readers.get(file.suffix.lower())
     if reader is None:
-        hint = "inputs are .npy, .npz, .png or .wav files"
+        hint = "inputs are .npy, .npz, .png, .jpg, .bmp or .wav files"
         raise VerifyError(Problem("EP0805", f"'{file.suffix}' files cannot be read", str(file), hint))
     try:
         array = reader(file)
-    except (OSError, ValueError, EOFError, MemoryError, wave.Error, zlib.error, struct.error) as error:
+    except (OSError, ValueError, EOFError, MemoryError, wave.Error, zlib.error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         hint = _FORMS.get(file.suffix.lower(), "")
         raise VerifyError(Problem("EP0805", f"cannot read the input: {reason}", str(file), hint)) from None
@@ -99,78 +103,27 @@ def _read_wav(file: Path) -> Array:
     return np.asarray(samples / np.float32(32768), np.float32)
 
 
-def read_png(file: Path) -> npt.NDArray[np.uint8]:
+def read_picture(file: Path) -> npt.NDArray[np.uint8]:
     """The picture as uint8[height, width, channels] with 1 or 3 channels; transparency is left out.
 
-    8 bits a sample, not interlaced: what cameras and image editors write.  ValueError for anything else.
+    Reads what Pillow reads (the extra ``images``).  VerifyError when it is not installed, ValueError for damaged files.
     """
-    chunks = dict(_png_chunks(file.read_bytes()))
-    width, height, depth, colour, _, _, interlaced = struct.unpack(">IIBBBBB", chunks.get(b"IHDR", b""))
-    if depth != 8 or interlaced or colour not in _PNG_CHANNELS:
-        raise ValueError("only PNG with 8 bits a sample and without interlacing is read")
-    if not 0 < width * height <= _MOST_PIXELS:
-        raise ValueError(f"{width} x {height} pixels")
-    channels = _PNG_CHANNELS[colour]
-    size = height * (1 + width * channels)
-    raw = zlib.decompressobj().decompress(chunks.get(b"IDAT", b""), size)
-    if len(raw) != size:
-        raise ValueError("the picture is cut off")
-    pixels = _png_unfilter(np.frombuffer(raw, np.uint8).reshape(height, 1 + width * channels), channels)
-    pixels = pixels.reshape(height, width, channels)
-    if colour == 3:
-        palette = np.frombuffer(chunks.get(b"PLTE", b""), np.uint8).reshape(-1, 3)
-        if pixels.max() >= len(palette):
-            raise ValueError("a pixel has a colour that is not in the palette")
-        return palette[pixels[..., 0]]
-    return pixels[..., : 3 if channels > 2 else 1]
+    if importlib.util.find_spec("PIL") is None:
+        hint = "pip install 'edgepack[images]', or convert the picture to .npy"
+        raise VerifyError(Problem("EP0805", "reading pictures needs Pillow, which is not installed", str(file), hint))
+    from PIL import Image, UnidentifiedImageError
 
-
-def _png_chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Chunks by type; the data of all IDAT chunks joined."""
-    if not data.startswith(_PNG_SIGNATURE):
-        raise ValueError("it is not a PNG file")
-    at, pixels = len(_PNG_SIGNATURE), []
-    while at + 12 <= len(data):
-        length, kind = struct.unpack(">I4s", data[at : at + 8])
-        body = data[at + 8 : at + 8 + length]
-        if len(body) != length or zlib.crc32(kind + body) != int.from_bytes(data[at + 8 + length : at + 12 + length]):
-            raise ValueError("the file is damaged")
-        if kind == b"IDAT":
-            pixels.append(body)
-        else:
-            yield kind, body
-        at += 12 + length
-    yield b"IDAT", b"".join(pixels)
-
-
-def _png_unfilter(rows: npt.NDArray[np.uint8], step: int) -> npt.NDArray[np.uint8]:
-    """Undo the five row filters of PNG (specification, section 9); ``step`` bytes lie between neighbours."""
-    out = np.zeros((len(rows) + 1, rows.shape[1] - 1 + step), np.int64)  # a row of zeros above, a pixel of zeros left
-    for y, row in enumerate(rows, 1):
-        kind, line = int(row[0]), row[1:].astype(np.int64)
-        if kind in (0, 2):
-            out[y, step:] = (line + (out[y - 1, step:] if kind == 2 else 0)) & 255
-        elif kind in (1, 3, 4):
-            _png_unfilter_row(kind, line, out[y], out[y - 1], step)
-        else:
-            raise ValueError(f"unknown row filter {kind}")
-    return out[1:, step:].astype(np.uint8)
-
-
-def _png_unfilter_row(
-    kind: int, line: npt.NDArray[np.int64], row: npt.NDArray[np.int64], above: npt.NDArray[np.int64], step: int
-) -> None:
-    """Filters that look to the left: 1 sub, 3 average, 4 Paeth."""
-    for x, value in enumerate(line, step):
-        left, up, corner = int(row[x - step]), int(above[x]), int(above[x - step])
-        if kind == 1:
-            predicted = left
-        elif kind == 3:
-            predicted = (left + up) // 2
-        else:
-            estimate = left + up - corner
-            predicted = min((left, up, corner), key=lambda near: abs(estimate - near))
-        row[x] = (int(value) + predicted) & 255
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(file) as picture:
+                kept = picture.convert("L" if picture.mode in _GREY_MODES else "RGB")
+    except UnidentifiedImageError:
+        raise ValueError("it is no picture that Pillow knows") from None
+    except (SyntaxError, Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
+        raise ValueError(str(error)) from None
+    pixels = np.asarray(kept, np.uint8)
+    return pixels.reshape(*pixels.shape[:2], -1)
 
 
 def _fit(array: Array, port: PortInfo, file: Path) -> Array:

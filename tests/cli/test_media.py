@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import struct
 import wave
-import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from PIL import Image
 
 from packager.bundle.manifest import PortInfo
-from packager.cli.media import read_inputs, read_png
+from packager.cli.media import read_inputs, read_picture
 from packager.errors import VerifyError
 
 Pixels = npt.NDArray[np.uint8]
@@ -22,70 +23,31 @@ def port(name: str, *dims: int, dtype: str = "float32") -> PortInfo:
     return PortInfo(name, dtype, dims, int(np.prod(dims)) * np.dtype(dtype).itemsize)
 
 
-def chunk(kind: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-
-def paeth(left: int, up: int, corner: int) -> int:
-    estimate = left + up - corner
-    distances = [(abs(estimate - near), order, near) for order, near in enumerate((left, up, corner))]
-    return min(distances)[2]
-
-
-def encode_png(pixels: Pixels, colour: int, *, depth: int = 8, interlaced: int = 0, palette: bytes = b"") -> bytes:
-    """A PNG whose rows use the filters 0 to 4 in turn, written from the specification's definition of each."""
-    height, width, channels = pixels.shape
-    flat = pixels.reshape(height, -1).astype(int)
-    rows = b""
-    for y in range(height):
-        kind = y % 5
-        filtered = []
-        for x in range(width * channels):
-            left = flat[y, x - channels] if x >= channels else 0
-            up = flat[y - 1, x] if y else 0
-            corner = flat[y - 1, x - channels] if y and x >= channels else 0
-            guess = (0, left, up, (left + up) // 2, paeth(left, up, corner))[kind]
-            filtered.append((flat[y, x] - guess) % 256)
-        rows += bytes([kind, *filtered])
-    header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, interlaced)
-    packed = zlib.compress(rows)
-    parts = [chunk(b"IHDR", header), chunk(b"PLTE", palette) if palette else b""]
-    parts += [
-        chunk(b"IDAT", packed[: len(packed) // 2]),
-        chunk(b"IDAT", packed[len(packed) // 2 :]),
-        chunk(b"IEND", b""),
-    ]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
-
-
 @pytest.fixture
 def picture() -> Pixels:
     return np.random.default_rng(3).integers(0, 256, (12, 7, 4), dtype=np.uint8)
 
 
-@pytest.mark.parametrize(("colour", "channels", "kept"), [(0, 1, 1), (2, 3, 3), (4, 2, 1), (6, 4, 3)])
-def test_png_pixels_come_back_through_every_row_filter(
-    picture: Pixels, tmp_path: Path, colour: int, channels: int, kept: int
-) -> None:
+@pytest.mark.parametrize(
+    ("mode", "kept"),
+    [("RGB", slice(0, 3)), ("RGBA", slice(0, 3)), ("L", slice(0, 1)), ("LA", slice(0, 1))],
+)
+def test_pictures_keep_their_channels_but_transparency(picture: Pixels, tmp_path: Path, mode: str, kept: slice) -> None:
     file = tmp_path / "x.png"
-    file.write_bytes(encode_png(picture[..., :channels], colour))
-    assert np.array_equal(read_png(file), picture[..., :kept])
+    Image.fromarray(picture[..., : len(mode)].squeeze(), mode).save(file)
+    assert np.array_equal(read_picture(file), picture[..., kept])
 
 
-def test_a_png_palette_is_looked_up(tmp_path: Path) -> None:
+def test_a_palette_is_looked_up(picture: Pixels, tmp_path: Path) -> None:
     file = tmp_path / "x.png"
-    palette = bytes(range(12))
-    index = np.array([[[0], [3]], [[2], [1]]], np.uint8)
-    file.write_bytes(encode_png(index, 3, palette=palette))
-    assert np.array_equal(read_png(file), np.frombuffer(palette, np.uint8).reshape(4, 3)[index[..., 0]])
-    file.write_bytes(encode_png(index, 3, palette=palette[:9]))
-    with pytest.raises(ValueError, match="not in the palette"):
-        read_png(file)
+    indexed = Image.fromarray(picture[..., :3]).convert("P", palette=Image.Palette.ADAPTIVE)
+    indexed.save(file)
+    assert np.array_equal(read_picture(file), np.asarray(indexed.convert("RGB")))
 
 
 def test_pictures_take_the_axes_and_the_range_of_the_input(picture: Pixels, tmp_path: Path) -> None:
     file = tmp_path / "x.png"
-    file.write_bytes(encode_png(picture[..., :3], 2))
+    Image.fromarray(picture[..., :3]).save(file)
     planes = read_inputs({"": file}, [port("image", 1, 3, 12, 7)])["image"]
     assert np.allclose(planes[0], picture[..., :3].transpose(2, 0, 1) / 255)
     pixels = read_inputs({"image": file}, [port("image", 1, 12, 7, 3, dtype="uint8")])["image"]
@@ -93,35 +55,21 @@ def test_pictures_take_the_axes_and_the_range_of_the_input(picture: Pixels, tmp_
 
 
 @pytest.mark.parametrize(
-    ("damage", "reason"),
-    [
-        (lambda data: data[:60], "damaged|cut off"),
-        (lambda data: b"GIF89a" + data, "not a PNG"),
-        (lambda data: data.replace(b"IDAT", b"IDXT"), "damaged"),
-        (lambda data: data[:-20] + b"\0" * 20, "damaged"),
-        (lambda _: b"", "not a PNG"),
-    ],
-    ids=["cut off", "other format", "unknown chunk", "bad checksum", "empty"],
+    "damage",
+    [lambda data: data[:60], lambda data: b"no" + data, lambda data: data[:-40] + bytes(40), lambda _: b""],
+    ids=["cut off", "other format", "bad checksum", "empty"],
 )
-def test_a_damaged_picture_is_an_error(picture: Pixels, tmp_path: Path, damage: object, reason: str) -> None:
+def test_a_damaged_picture_is_an_error(picture: Pixels, tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     file = tmp_path / "x.png"
-    assert callable(damage)
-    file.write_bytes(damage(encode_png(picture[..., :3], 2)))
-    with pytest.raises(VerifyError, match=reason):
+    Image.fromarray(picture[..., :3]).save(file)
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(VerifyError, match="EP0805"):
         read_inputs({"image": file}, [port("image", 1, 3, 12, 7)])
-
-
-@pytest.mark.parametrize(("depth", "interlaced"), [(16, 0), (8, 1)])
-def test_png_forms_that_are_not_read_are_refused(picture: Pixels, tmp_path: Path, depth: int, interlaced: int) -> None:
-    file = tmp_path / "x.png"
-    file.write_bytes(encode_png(picture[..., :3], 2, depth=depth, interlaced=interlaced))
-    with pytest.raises(ValueError, match="only PNG with 8 bits"):
-        read_png(file)
 
 
 def test_a_picture_of_another_size_is_refused_with_both_sizes(picture: Pixels, tmp_path: Path) -> None:
     file = tmp_path / "x.png"
-    file.write_bytes(encode_png(picture[..., :3], 2))
+    Image.fromarray(picture[..., :3]).save(file)
     with pytest.raises(
         VerifyError, match=r"7 x 12 pixels with 3 channels do not fit 'image', which takes \[1, 3, 32, 32\]"
     ):
