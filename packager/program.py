@@ -161,7 +161,7 @@ class Buffer:
     """A mutable tensor (or scratch) in a memory pool.
 
     ``alias``: this buffer is bytes ``alias[1]`` onwards of the buffer named ``alias[0]`` (views are free).
-    ``offset``: bytes from the start of the pool; None until planned.
+    ``offset``: bytes from the start of the pool; None until planned.  ``padding``: elements that only fill lanes.
     """
 
     name: str
@@ -171,6 +171,7 @@ class Buffer:
     pool: str = "arena"
     alias: tuple[str, int] | None = None
     offset: int | None = None
+    padding: int = 0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -180,7 +181,7 @@ class Buffer:
     @property
     def logical_bytes(self) -> int:
         """Bytes of the tensor's values alone: no lane padding, no halo."""
-        return math.prod(self.shape) * self.dtype.size
+        return (math.prod(self.shape) - self.padding) * self.dtype.size
 
     @property
     def stored_bytes(self) -> int:

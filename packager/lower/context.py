@@ -107,13 +107,13 @@ class LoweringContext:
         made = Constant.of(name, array, layout)
         return self._constants.setdefault((f"{made.dtype.label}{made.dims}{layout}", made.data), made)
 
-    def scratch(self, count: int, dtype: DType = DType.FLOAT32) -> Buffer:
-        """A buffer of ``count`` elements that lives during one call."""
-        return self._add(Buffer(self._unique("scratch"), dtype, (count,)))
+    def scratch(self, count: int, dtype: DType = DType.FLOAT32, *, padding: int = 0) -> Buffer:
+        """A buffer of ``count`` elements that lives during one call; ``padding`` of them only fill lanes."""
+        return self._add(Buffer(self._unique("scratch"), dtype, (count,), padding=padding))
 
-    def temporary(self, dims: Sequence[int], dtype: DType, fmt: Format = PLAIN) -> Buffer:
-        """A buffer between two calls of one lowering."""
-        return self._add(Buffer(self._unique("temporary"), dtype, tuple(dims), fmt))
+    def temporary(self, dims: Sequence[int], dtype: DType, fmt: Format = PLAIN, *, padding: int = 0) -> Buffer:
+        """A buffer between two calls of one lowering; ``padding`` of its elements only fill lanes."""
+        return self._add(Buffer(self._unique("temporary"), dtype, tuple(dims), fmt, padding=padding))
 
     def alias(self, output: ir.Value, source: ir.Value, element_offset: int = 0) -> None:
         """Make ``output`` a view of ``source`` (same bytes from ``element_offset`` on): no call, no copy.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -140,7 +140,8 @@ class _Builder:
         input_bias, recurrent_bias = self._biases(keep_biases_apart)
         rows = size.steps * size.batch
         width = size.directions * size.blocks(lanes) * size.gates * lanes
-        pre = self.ctx.temporary((rows, width), DType.FLOAT32)
+        used = size.directions * size.gates * size.hidden
+        pre = self.ctx.temporary((rows, width), DType.FLOAT32, padding=rows * (width - used))
         product = Product(
             rows,
             width,
@@ -152,9 +153,8 @@ class _Builder:
             (0, 1),
         )
         tile, _ = choose_tile(rows, width, size.inputs, self.ctx.isa, tile_n=size.gates)
-        self.calls.append(
-            gemm_call(GEMM, product, tile, output=pre, node=self.node, ctx=self.ctx, packed=True),
-        )
+        call = gemm_call(GEMM, product, tile, output=pre, node=self.node, ctx=self.ctx, packed=True)
+        self.calls.append(replace(call, macs=rows * used * size.inputs))  # without the lanes that fill blocks
         return recurrent_bias, pre
 
     def _biases(self, keep_apart: bool) -> tuple[Operand | None, Operand | None]:
@@ -237,10 +237,10 @@ class _Builder:
             "c_0": kernel is LSTM and input_at(node, 6) is not None,
         }
         descriptor = self._descriptor(tuple(int(flag) for flag in has.values()), has_y=wanted[0])
+        used = size.directions * size.batch * size.hidden
         width = size.directions * size.batch * size.blocks(ctx.isa.lanes) * ctx.isa.lanes
-        self.calls.append(
-            ctx.call(kernel, node, outputs, inputs, descriptor, scratch=ctx.scratch(scratch * width), macs=size.macs())
-        )
+        states = ctx.scratch(scratch * width, padding=scratch * (width - used))
+        self.calls.append(ctx.call(kernel, node, outputs, inputs, descriptor, scratch=states, macs=size.macs()))
 
     def _descriptor(self, has: tuple[int, ...], *, has_y: bool) -> Descriptor:
         size, attributes = self.size, self.node.attributes

@@ -165,3 +165,22 @@ def test_too_few_activations_are_refused() -> None:
     model = node_model("LSTM", {"x": x}, constants={"w": w, "r": r}, hidden_size=4, activations=["Tanh"])
     with pytest.raises(ModelError, match="1 activations where 3 are needed"):
         compile_program(model)
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_work_and_memory_count_hidden_units_not_lanes(isa: str) -> None:
+    size, hidden, gates = 6, 12, 3
+    model = node_model(
+        "GRU",
+        {"x": np.zeros((1, 1, size), np.float32)},
+        ["y"],
+        constants={
+            "w": np.ones((1, gates * hidden, size), np.float32),
+            "r": np.ones((1, gates * hidden, hidden), np.float32),
+        },
+        hidden_size=hidden,
+    )
+    program = compile_program(model, isa=isa)
+    assert program.macs == gates * hidden * (size + hidden)
+    inner = [buffer for buffer in program.buffers if buffer.name.startswith(("temporary", "scratch"))]
+    assert all(buffer.logical_bytes % (4 * hidden) == 0 for buffer in inner if buffer.shape != (1,))
