@@ -72,7 +72,7 @@ def sizes_and_times(bundles: dict[str, Bundle], reports: dict[str, BenchReport])
             f"{report.p99 * 1e-3:.1f} us",
         )
     if any(report.emulated for report in reports.values()):
-        table.caption = "rpi4 ran in an emulator on this machine: that is not the latency of a Raspberry Pi"
+        table.caption = "rpi4 was emulated here: that is not a Raspberry Pi's latency"
     return table
 
 
