@@ -178,6 +178,7 @@ def build(
             sources, target, name=compiled.program.name, directory=directory, board=board, progress=progress
         )
         manifest = manifest_of(compiled, target, board, artifact)
+        write_model(compiled, directory, model if isinstance(model, Path) and not dims else None)
         write_reports(compiled, manifest, directory)
         bundle = publish(directory, destination, manifest)
     return Built(bundle, compiled)
@@ -379,19 +380,32 @@ def manifest_of(compiled: Compiled, target: Target, board: Board | None, artifac
     )
 
 
-def write_reports(compiled: Compiled, manifest: Manifest, directory: Path) -> None:
-    """The model itself (``edgepack verify`` compares with it), the memory plan, the steps, and all that as a page."""
-    import json
+def write_model(compiled: Compiled, directory: Path, file: Path | None) -> None:
+    """The model as it was given, which ``edgepack verify`` compares with: a copy of ``file`` when that says it all."""
+    import shutil
 
     import onnx
+
+    from packager.bundle.bundle import sha256_of
+
+    (directory / MODEL_FILE).parent.mkdir(exist_ok=True)
+    if (
+        file is not None and file.is_file() and sha256_of(file) == compiled.sha256
+    ):  # no external data, not changed since
+        shutil.copyfile(file, directory / MODEL_FILE)
+    else:
+        onnx.save(compiled.original, directory / MODEL_FILE)
+
+
+def write_reports(compiled: Compiled, manifest: Manifest, directory: Path) -> None:
+    """The memory plan, the steps, and all that as a page."""
+    import json
 
     from packager.bundle.bundle import Bundle
     from packager.report.layers import build_document
     from packager.report.page import page
 
     (directory / "report").mkdir(exist_ok=True)
-    (directory / MODEL_FILE).parent.mkdir(exist_ok=True)
-    onnx.save(compiled.original, directory / MODEL_FILE)
     for name, data in {"memory": compiled.memory.to_json(), "build": build_document(compiled.program, {})}.items():
         text = json.dumps(data, indent=2, sort_keys=True)
         (directory / f"report/{name}.json").write_text(text + "\n", "utf-8")

@@ -9,6 +9,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from packager.bundle.bundle import Bundle, describe_file
 from packager.bundle.manifest import FILE_NAME, Manifest
 from packager.errors import BundleError, Problem
 
+HASHING_THREADS = 2
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
@@ -47,7 +49,9 @@ def publish(directory: Path, destination: Path, manifest: Manifest) -> Bundle:
     shown, destination = destination.absolute(), _place(destination)
     with _write_errors(destination):
         files = sorted(path for path in directory.rglob("*") if path.is_file())
-        complete = replace(manifest, files=tuple(describe_file(file, directory) for file in files))
+        with ThreadPoolExecutor(HASHING_THREADS) as pool:
+            described = tuple(pool.map(lambda file: describe_file(file, directory), files))
+        complete = replace(manifest, files=described)
         (directory / FILE_NAME).write_text(complete.to_json(), "utf-8", newline="\n")
         _sync(directory / FILE_NAME)  # the rest may be on its way to the disk: the manifest has its hashes
         _sync(directory)
