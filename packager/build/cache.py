@@ -68,10 +68,11 @@ class Cache:
         """What was stored under ``key``; None when there is nothing, or nothing intact."""
         path = self._path(key)
         try:
-            content = path.read_bytes()
+            with path.open("rb", buffering=0) as file:
+                digest = file.read(_DIGEST_BYTES)
+                value = file.readall()
         except OSError:
             return None
-        digest, value = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
         if hashlib.sha256(value).digest() != digest:
             with contextlib.suppress(OSError):
                 path.unlink()

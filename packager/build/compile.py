@@ -143,8 +143,8 @@ def _link(
     paths = {name: compiler.directory / "bin" / f"{prefix}-{name}{suffix}" for name in programs}
 
     def make(name: str) -> None:
-        compiler.link(paths[name], programs[name], inputs, keys)
-        _check_program(paths[name], target)
+        data = compiler.link(paths[name], programs[name], inputs, keys)
+        _check_program(paths[name], data, target)
 
     marker = announce_first_use(compiler.toolchain, progress)
     with ThreadPoolExecutor(max_workers=JOBS if marker is None else 1) as pool:  # zig builds the C library once
@@ -155,8 +155,7 @@ def _link(
     return paths
 
 
-def _check_program(path: Path, target: Target) -> None:
-    data = path.read_bytes()
+def _check_program(path: Path, data: bytes, target: Target) -> None:
     if target.is_wasm:
         wasm_check.check_module(path.name, data)
     elif data.startswith(ELF_MAGIC):

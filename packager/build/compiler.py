@@ -81,8 +81,8 @@ class Compiler:
         if result.returncode != 0 or not library.is_file():
             raise BuildError(self._problem("EP0507", _failure("archiver", "library", result), library.name, result))
 
-    def link(self, program: Path, objects: Sequence[Compiled], inputs: Sequence[str], keys: Sequence[str]) -> None:
-        """A program of ``objects`` and other ``inputs``: libraries, linker scripts.
+    def link(self, program: Path, objects: Sequence[Compiled], inputs: Sequence[str], keys: Sequence[str]) -> bytes:
+        """Link ``objects`` and other ``inputs``, libraries and linker scripts, to ``program``; its bytes.
 
         ``keys`` stand for the contents of the inputs: with the same objects and keys the program comes from the cache.
         """
@@ -91,13 +91,14 @@ class Compiler:
         linked = self.cache.get(key)
         if linked is not None:
             program.write_bytes(linked)
-            return
+            return linked
         paths = [str(compiled.path) for compiled in objects]
         command = [*self.toolchain.cc, *paths, *inputs, *self.toolchain.link_flags, "-o", str(program)]
         result = self._run(command)
         if result.returncode == 0 and program.is_file():
-            self.cache.put(key, program.read_bytes())
-            return
+            linked = program.read_bytes()
+            self.cache.put(key, linked)
+            return linked
         overflow = _OVERFLOW.search(result.stderr)
         if overflow is not None:
             section, region, over = overflow.groups()
