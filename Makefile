@@ -21,15 +21,13 @@ check: $(TEST)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	@if command -v clang-format >/dev/null; then \
-	  git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror; \
-	else echo "clang-format is not installed: C format not checked"; test -z "$$CI"; fi
+	git ls-files '*.c' '*.h' | xargs $(BIN)/clang-format --dry-run --Werror
 
 ## format: rewrite sources in the project's style
 format: $(TEST)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	git ls-files '*.c' '*.h' | xargs clang-format -i
+	git ls-files '*.c' '*.h' | xargs $(BIN)/clang-format -i
 
 ## tools: system packages of the test suite; without root the tests that need a missing one are skipped with the reason
 tools:
@@ -40,7 +38,6 @@ tools:
 	command -v gcc >/dev/null || missing="$$missing gcc"; \
 	command -v g++ >/dev/null || missing="$$missing g++"; \
 	command -v cmake >/dev/null || missing="$$missing cmake"; \
-	command -v clang-format >/dev/null || missing="$$missing clang-format"; \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
 	elif [ -n "$$missing" ]; then echo "not installed:$$missing"; fi
