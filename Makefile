@@ -38,6 +38,7 @@ tools:
 	command -v gcc >/dev/null || missing="$$missing gcc"; \
 	command -v g++ >/dev/null || missing="$$missing g++"; \
 	command -v cmake >/dev/null || missing="$$missing cmake"; \
+	command -v pgrep >/dev/null || missing="$$missing procps"; \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
 	elif [ -n "$$missing" ]; then echo "not installed:$$missing"; fi
