@@ -36,12 +36,12 @@ WARNINGS = (
 ).split()
 
 ISAS = {
-    "scalar": (Isa("scalar", 1, 16), []),
-    "sse": (Isa("sse", 4, 16), []),
+    "scalar": (Isa("scalar", 1, 16), ["-DEP_F32_LANES=1"]),
+    "sse": (Isa("sse", 4, 16), ["-DEP_F32_LANES=4"]),
     "avx2": (Isa("avx2", 8, 16), ["-march=x86-64-v3"]),
     "avx512": (Isa("avx512", 16, 32), ["-march=x86-64-v4", "-mprefer-vector-width=512"]),
 }
-"""Instruction sets this process may try, with the compiler flags that select them."""
+"""Instruction sets this process may try, with the flags that select them also for hand-written C."""
 
 Array = npt.NDArray[Any]
 
